@@ -7,7 +7,7 @@
 //! rows of that width.
 //!
 //! With `AUTOKERNEL_RINGS=1` long rows of norms alone, beside a handful of schedules of that family each: which of them a kernel should
-//! carry. Without, all shapes.
+//! carry. Without, all shapes; with `AUTOKERNEL_COLUMNS=16384` those of so many columns, and with `AUTOKERNEL_BODY=softmax` one body.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -101,8 +101,8 @@ fn beside(problem: &Problem, default: RowsSchedule, columns: u32, is_of_rings: b
     let apart = Some(apart).filter(|_| default.joins && !is_of_rings).map(Schedule::from);
     let rings = rings(&class, columns);
     let carried = sm90::portfolio(&class, Arch::SM_90A);
-    let rings = rings.into_iter().filter(|ring| is_of_rings || carried.as_ref() == Some(ring));
-    apart.into_iter().chain(rings.map(Schedule::from)).collect()
+    let rings = rings.into_iter().filter(|_| is_of_rings);
+    apart.into_iter().chain(carried.into_iter().chain(rings).map(Schedule::from)).collect()
 }
 
 fn main() {
@@ -121,14 +121,18 @@ fn main() {
     let is_of_rings = settings::number("AUTOKERNEL_RINGS", 0) > 0;
     let all = ["softmax", "rms_norm", "layer_norm", "add_rms_norm", "silu_mul", "row_sum"];
     let names = if is_of_rings { &RING_BODIES[..] } else { &all };
-    for (name, dtype) in names.iter().copied().flat_map(|name| [(name, "bf16"), (name, "f32")]) {
+    let (body, columns) = (std::env::var("AUTOKERNEL_BODY").ok(), settings::number("AUTOKERNEL_COLUMNS", 0));
+    let names = names.iter().copied().filter(|name| body.as_ref().is_none_or(|body| body == name));
+    for (name, dtype) in names.flat_map(|name| [(name, "bf16"), (name, "f32")]) {
         println!(
             "\n{name} {dtype}\n{:>14} {:>8} {:>8} {:>7} {:>7}  schedule",
             "shape", "GB/s", "copy", "ratio", "spread"
         );
         let images = IMAGES.iter().filter(|image| image.name == name && image.dtype == dtype);
         let kernels: Vec<_> = images.map(|image| image.load(&device).unwrap()).collect();
-        let is_timed = |shape: &(usize, usize)| !is_of_rings || RING_WIDTHS.contains(&(shape.1 as u32));
+        let is_asked = |shape: &(usize, usize)| columns == 0 || columns == shape.1 as u64;
+        let is_timed =
+            |shape: &(usize, usize)| is_asked(shape) && (!is_of_rings || RING_WIDTHS.contains(&(shape.1 as u32)));
         for shape in SHAPES.into_iter().filter(is_timed).filter(|shape| !is_of_rings || shape.0 >= 2048) {
             let problem = kernels[0].problem.clone();
             let default = RowsSchedule::for_columns(&problem.class(), shape.1 as u32, Arch::SM_90A);

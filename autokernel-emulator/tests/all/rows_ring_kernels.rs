@@ -60,11 +60,13 @@ fn plain() -> RingSchedule {
         keep: Keep::Values,
         keeps_rows: false,
         joins: false,
+        blocks_per_sm: 1,
+        draws: false,
     }
 }
 
-/// One team and more, of one place and more, alone and in clusters, that keep `Row`s and do not.
-fn schedules() -> [RingSchedule; 8] {
+/// One team and more, of one place and more, alone and in clusters, that keep `Row`s and do not, by equal shares and by drawing.
+fn schedules() -> [RingSchedule; 12] {
     [
         plain(),
         RingSchedule { rows_per_block: 1, stages: 1, keeps_rows: true, ..plain() },
@@ -74,6 +76,10 @@ fn schedules() -> [RingSchedule; 8] {
         RingSchedule { cluster: 2, vectors: 2, rows_per_block: 1, stages: 3, joins: true, ..plain() },
         RingSchedule { cluster: 4, stages: 1, keeps_rows: true, ..plain() },
         RingSchedule { cluster: 8, rows_per_block: 1, ..plain() },
+        RingSchedule { draws: true, stages: 1, keeps_rows: true, ..plain() },
+        RingSchedule { draws: true, rows_per_block: 1, stages: 3, blocks_per_sm: 2, ..plain() },
+        RingSchedule { draws: true, cluster: 2, rows_per_block: 1, blocks_per_sm: 2, joins: true, ..plain() },
+        RingSchedule { draws: true, cluster: 4, stages: 1, keeps_rows: true, ..plain() },
     ]
 }
 
@@ -204,7 +210,7 @@ fn rings_give_the_same_bits_in_every_order_of_events_and_those_of_threads_that_l
 }
 
 /// Changes of the CUDA files, each of which a schedule shows: the file, the text, and what stands in its place.
-const MUTANTS: [(&str, &str, &str); 15] = [
+const MUTANTS: [(&str, &str, &str); 23] = [
     ("rows_sm90.cuh", "    ptx::mbarrier_wait(ring.arrival(turn), Ring::parity(turn));\n", ""),
     ("rows_sm90.cuh", "return turn / kStages % 2;", "return 0;"),
     ("rows_sm90.cuh", "if (is_read() && next", "if (threadIdx.x % kThreads == 0 && next"),
@@ -214,12 +220,28 @@ const MUTANTS: [(&str, &str, &str); 15] = [
     ("rows_sm90.cuh", "kReadBarrier = 1 + kTeams;", "kReadBarrier = 1;"),
     ("rows_sm90.cuh", "Part::count(row.vectors) * sizeof(Inputs)", "Part::kVectors * sizeof(Inputs)"),
     ("rows_sm90.cuh", "        if (row.span(0, vector).is_inside) load_shared", "        load_shared"),
-    ("rows_sm90.cuh", "ptx::mbarrier_wait(kept, 0);", ";"),
-    ("rows_sm90.cuh", "+ number * kStages * kPlaceBytes", ""),
+    ("rows_sm90.cuh", "ptx::mbarrier_wait(ptx::shared_address(&arrivals.kept), 0);", ";"),
+    ("rows_sm90.cuh", "+ Team::number() * kStages * kPlaceBytes", ""),
     ("rows_part.cuh", "return (run * kBlocks + block) * kRun;", "return run * kBlocks * kRun;"),
     ("rows_part.cuh", "column / kRow * (kRun * kVector) + column % (kRun * kVector);", "column;"),
     ("rows_reduce.cuh", "const int sharing = kSharing > 1 ? number() : 0;", "const int sharing = 0;"),
     ("rows_reduce.cuh", "ptx::named_barrier_wait(1 + number(), kThreads);", ""),
+    ("rows_drawn.cuh", "(kStages + (kBlocks > 1)) * step;", "kStages * step + (kBlocks > 1);"),
+    ("rows_drawn.cuh", "number = turn > 0 ? take(told, turn) : first + kStages * step;", "number = take(told, turn);"),
+    ("rows_drawn.cuh", "if (ahead < rows) draw(counter);", "draw(counter);"),
+    ("rows_drawn.cuh", "drawn == shared + step - 1)", "drawn == shared + step)"),
+    (
+        "rows_drawn.cuh",
+        "ptx::mbarrier_wait(ptx::shared_address(&told.arrivals[at]), (turn - 1) / Told::kNumbers % 2);",
+        "",
+    ),
+    ("rows_drawn.cuh", "kNumbers = 4;", "kNumbers = 2;"),
+    ("rows_sm90.cuh", "    slot = number;\n", ""),
+    (
+        "rows_sm90.cuh",
+        "request_drawn(args, next, ring, turn, number);",
+        "request_drawn(args, next, ring, turn + 1, number);",
+    ),
 ];
 
 #[test]
@@ -228,6 +250,8 @@ fn a_mutant_of_the_rings_is_caught_by_some_schedule() {
     let shown_by = [
         RingSchedule { keeps_rows: true, ..plain() },
         RingSchedule { keeps_rows: true, cluster: 2, vectors: 2, vector: 8, ..plain() },
+        RingSchedule { draws: true, ..plain() },
+        RingSchedule { draws: true, cluster: 2, ..plain() },
     ];
     let problem = typed(LAYER_NORM, "bf16");
     for (file, before, after) in MUTANTS {

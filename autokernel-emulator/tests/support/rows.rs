@@ -235,13 +235,15 @@ impl Compiled {
         }
         let options = Options { seed: order, instruction_budget: 1 << 26, ..Options::default() };
         let (signature, extents) = (signature(&self.problem), extents(rows, columns));
-        let (launches, _) = arguments::steps(&mut gpu, MULTIPROCESSORS, &signature, &self.plan, extents, &placed);
+        let (launches, workspace) =
+            arguments::steps(&mut gpu, MULTIPROCESSORS, &signature, &self.plan, extents, &placed);
         let reports = self.plan.kernels.iter().zip(&launches).map(|(kernel, launch)| {
             let report = gpu.launch(&self.module, &kernel.symbol, launch, &options);
             report.unwrap_or_else(|error| panic!("{what}: {error}"))
         });
         // What is counted is of the first kernel.
         let report = reports.collect::<Vec<_>>().swap_remove(0);
+        assert!(workspace.is_left_as_found(&mut gpu), "{what}: a counter is not zero behind the launch");
 
         let outputs = || (0..operands.len()).filter(|&at| operands[at].role == Role::Output);
         let got: Vec<Vec<f64>> =

@@ -26,7 +26,7 @@ impl Operation for Problem {
 
     const HEADERS: &'static [Header] = headers! {
         "cuda/": "columns_sm80.cuh" "reference_rows.cuh" "rows_fp8.cuh" "rows_index.cuh" "rows_joined.cuh" "rows_moved.cuh" "rows_prefetch.cuh" "rows_reduce.cuh" "rows_sm80.cuh" "rows_vector.cuh";
-        "sm90/cuda/": "rows_part.cuh" "rows_sm90.cuh";
+        "sm90/cuda/": "rows_drawn.cuh" "rows_part.cuh" "rows_sm90.cuh";
     };
 
     const ROOTS: &'static [&'static str] = &emit::ROOTS;

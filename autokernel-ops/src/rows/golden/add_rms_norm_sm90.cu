@@ -12,6 +12,8 @@ struct Schedule {
   static constexpr int kCluster = 2;
   static constexpr int kStages = 1;
   static constexpr bool kPrefetches = true;
+  static constexpr bool kDraws = false;
+  static constexpr int kBlocksPerSm = 1;
 };
 
 // What a launch passes.
@@ -197,7 +199,7 @@ static_assert(Kernel::kBlockThreads == 1024 && Kernel::kSharedBytes == 163840, "
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(Kernel::kBlockThreads, 1) __cluster_dims__(2, 1, 1)
-autokernel_rows_mean_bf16_7519f3c4e2fa_2878fa2e992c(const __grid_constant__ Args args) {
+extern "C" __global__ void __launch_bounds__(Kernel::kBlockThreads, Schedule::kBlocksPerSm) __cluster_dims__(2, 1, 1)
+autokernel_rows_mean_bf16_7519f3c4e2fa_7a9288deb284(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -12,6 +12,8 @@ struct Schedule {
   static constexpr int kCluster = 1;
   static constexpr int kStages = 1;
   static constexpr bool kPrefetches = true;
+  static constexpr bool kDraws = false;
+  static constexpr int kBlocksPerSm = 1;
 };
 
 // What a launch passes.
@@ -180,7 +182,7 @@ static_assert(Kernel::kBlockThreads == 1024 && Kernel::kSharedBytes == 65536, "t
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(Kernel::kBlockThreads, 1)
-autokernel_rows_max_sum_bf16_0ce4d3f36fc4_4068b7b21741(const __grid_constant__ Args args) {
+extern "C" __global__ void __launch_bounds__(Kernel::kBlockThreads, Schedule::kBlocksPerSm)
+autokernel_rows_max_sum_bf16_0ce4d3f36fc4_e01e9a89f1c6(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -1,6 +1,7 @@
 //! From a problem and a schedule to the CUDA translation unit that nvcc compiles.
 
-use autokernel_core::LaunchPlan;
+use autokernel_core::plan::{Buffer, Contents};
+use autokernel_core::{Arg, Field, LaunchPlan};
 
 use super::rules;
 use super::schedule::RingSchedule;
@@ -14,21 +15,25 @@ use crate::source::{self, KernelSource, boolean, int};
 /// The CUDA file that kernels of the family begin with.
 pub const ROOT: &str = "rows_sm90.cuh";
 
+/// Of a counter: the launch needs one, and has as many as blocks.
+const COUNTER_BYTES: u32 = 4;
+
 /// How the blocks of a schedule are laid out.
 pub fn shape(schedule: &RingSchedule, class: &Class) -> Shape {
     Shape {
         threads: schedule.threads(),
         rows: schedule.rows_per_block,
         cluster: schedule.cluster,
-        blocks_per_sm: 1,
+        blocks_per_sm: schedule.blocks_per_sm,
         shared_bytes: rules::shared_bytes(schedule, class),
     }
 }
 
 /// The kernel that computes `problem` by `schedule`, and its launch.
 pub fn kernel(problem: &Problem, schedule: &RingSchedule) -> (KernelSource, LaunchPlan) {
-    let RingSchedule { threads_per_row, rows_per_block, vector, cluster, vectors, stages, keep, keeps_rows, joins } =
+    let RingSchedule { threads_per_row, rows_per_block, vector, cluster, vectors, stages, keep, keeps_rows, .. } =
         *schedule;
+    let RingSchedule { joins, blocks_per_sm, draws, .. } = *schedule;
     let constants = [
         int("kThreadsPerRow", threads_per_row),
         int("kRowsPerBlock", rows_per_block),
@@ -37,11 +42,16 @@ pub fn kernel(problem: &Problem, schedule: &RingSchedule) -> (KernelSource, Laun
         int("kCluster", cluster),
         int("kStages", stages),
         boolean("kPrefetches", true),
+        boolean("kDraws", draws),
+        int("kBlocksPerSm", blocks_per_sm),
     ];
     let constants =
         source::constants("How: threads, the vectors that each holds, and rows on their way.", "Schedule", &constants);
     let (class, own) = (problem.class(), problem.class().own_axes());
-    let plan = |symbol: &str| plan::plan(&problem.body().operands, &own, shape(schedule, &class), symbol.to_owned());
+    let plan = |symbol: &str| {
+        let plan = plan::plan(&problem.body().operands, &own, shape(schedule, &class), symbol.to_owned());
+        if draws { with_counter(plan) } else { plan }
+    };
     let args: String = plan("").kernels.iter().map(|step| source::args(&step.args)).collect();
     let program = if joins { Program::joining } else { Program::new }(problem.body(), keep);
     let brought = if keeps_rows { Brought::MatricesAndRows } else { Brought::Matrices };
@@ -59,13 +69,22 @@ pub fn kernel(problem: &Problem, schedule: &RingSchedule) -> (KernelSource, Laun
          using Kernel = autokernel::rows::RingRows<Problem, Schedule, Args>;\n\
          static_assert(Kernel::kBlockThreads == {threads} && Kernel::kSharedBytes == {shared}, \"the launch has as many\");\n\n\
          }}  // namespace\n\n\
-         extern \"C\" __global__ void __launch_bounds__(Kernel::kBlockThreads, 1){cluster}\n\
+         extern \"C\" __global__ void __launch_bounds__(Kernel::kBlockThreads, Schedule::kBlocksPerSm){cluster}\n\
          {symbol}(const __grid_constant__ Args args) {{\n  Kernel::run(args);\n}}\n",
         threads = schedule.threads(),
         shared = rules::shared_bytes(schedule, &class),
     );
     let plan = plan(&symbol);
     (KernelSource { symbol, cuda }, plan)
+}
+
+/// The same launch, whose teams draw rows from a counter in the workspace.
+fn with_counter(mut plan: LaunchPlan) -> LaunchPlan {
+    let buffer = u8::try_from(plan.workspace.len()).unwrap_or(u8::MAX);
+    plan.workspace.push(Buffer { bytes_per_block: COUNTER_BYTES, contents: Contents::Zeros });
+    let field = Field { name: "drawn".to_owned(), arg: Arg::Workspace { buffer } };
+    plan.kernels.iter_mut().for_each(|kernel| kernel.args.push(field.clone()));
+    plan
 }
 
 #[cfg(test)]

@@ -4,8 +4,11 @@ use expect_test::expect_file;
 use super::*;
 use crate::rows::{RowsSchedule, cases};
 
+/// Two teams of one block an SM, that take equal shares.
 fn schedule(problem: &Problem) -> RingSchedule {
-    RingSchedule::for_columns(&problem.class(), 16_384, Arch::SM_90A).unwrap()
+    let drawing = RingSchedule::for_columns(&problem.class(), 16_384, Arch::SM_90A).unwrap();
+    let (cluster, stages, joins, draws) = (1, 1, false, false);
+    RingSchedule { threads_per_row: 512, rows_per_block: 2, cluster, stages, joins, blocks_per_sm: 1, draws, ..drawing }
 }
 
 #[test]
@@ -23,6 +26,27 @@ fn add_rms_norm_whose_weight_is_kept_by_a_cluster_is_as_golden() {
 }
 
 #[test]
+fn softmax_whose_teams_draw_rows_is_as_golden() {
+    let problem = Problem::new(cases::softmax()).unwrap();
+    let schedule = RingSchedule { draws: true, blocks_per_sm: 2, rows_per_block: 1, cluster: 2, ..schedule(&problem) };
+    expect_file!["../golden/softmax_drawn_sm90.cu"].assert_eq(&kernel(&problem, &schedule).0.cuda);
+}
+
+#[test]
+fn a_launch_whose_teams_draw_rows_has_a_counter_that_is_zero() {
+    let problem = Problem::new(cases::softmax()).unwrap();
+    let schedule = RingSchedule { blocks_per_sm: 2, rows_per_block: 1, ..schedule(&problem) };
+    let shares = kernel(&problem, &schedule).1;
+    assert!(shares.workspace.is_empty() && shares.kernels[0].args.iter().all(|field| field.name != "drawn"));
+    let draws = kernel(&problem, &RingSchedule { draws: true, ..schedule }).1;
+    let contents: Vec<Contents> = draws.workspace.iter().map(|buffer| buffer.contents).collect();
+    assert_eq!(contents, [Contents::Zeros]);
+    let last = draws.kernels[0].args.last().unwrap();
+    assert_eq!((&*last.name, &last.arg), ("drawn", &Arg::Workspace { buffer: 0 }));
+    assert_eq!(draws.kernels[0].grid.residency.blocks_per_sm(), Some(2));
+}
+
+#[test]
 fn different_kernels_have_different_names() {
     let problem = Problem::new(cases::add_rms_norm()).unwrap();
     let plain = schedule(&problem);
@@ -33,6 +57,8 @@ fn different_kernels_have_different_names() {
         RingSchedule { keeps_rows: false, ..plain },
         RingSchedule { rows_per_block: 1, ..plain },
         RingSchedule { vectors: 2, ..plain },
+        RingSchedule { draws: true, ..plain },
+        RingSchedule { blocks_per_sm: 2, ..plain },
     ];
     assert!(others.into_iter().all(|other| name(other) != name(plain)));
     let portable = RowsSchedule { ..plain.portable() };

@@ -2,7 +2,7 @@
 
 use autokernel_core::Extents;
 
-use super::default::is_long;
+use super::default::leads;
 use super::schedule::RingSchedule;
 use crate::forecast::{Forecast, Machine};
 use crate::operation::Class as _;
@@ -16,6 +16,8 @@ const STAY_US: f64 = 1.0;
 const CONTENTION: f64 = 0.05;
 /// What rows take longer that the ring cannot bring, by blocks laid out for those it can.
 const WITHOUT: f64 = 1.3;
+/// Rows of a team from which on what it begins later no longer matters.
+const FEW_TURNS: u32 = 4;
 /// What rows take longer of which the portable family holds so many at once that their loads cover each other.
 const SHORT: f64 = 1.1;
 
@@ -34,12 +36,20 @@ impl Image {
 
     /// How much longer the memory takes than it need: its bandwidth times its latency must be on the way to the SMs.
     fn pauses(&self, extents: &Extents) -> f64 {
-        let RingSchedule { rows_per_block, stages, cluster, .. } = self.schedule;
+        let RingSchedule { rows_per_block, stages, cluster, blocks_per_sm, .. } = self.schedule;
         let work = self.portable.class.work(extents);
         let read_per_us = self.portable.bytes_per_us() * work.read_bytes / work.bytes().max(1.0);
         let of_sm = read_per_us * LOAD_US / f64::from(self.portable.machine.sm_count);
         let part = work.read_bytes / f64::from(extents.size(0).max(1)) / f64::from(cluster);
-        (of_sm / (part * f64::from(rows_per_block * stages)).max(1.0)).max(1.0)
+        (of_sm / (part * f64::from(rows_per_block * stages * blocks_per_sm)).max(1.0)).max(1.0)
+    }
+
+    /// Rows of a length at which the family leads, that fill most of what threads hold, and of which every team has a few.
+    fn is_where_it_leads(&self, extents: &Extents) -> bool {
+        let RingSchedule { rows_per_block, cluster, blocks_per_sm, .. } = self.schedule;
+        let teams = self.portable.machine.sm_count * blocks_per_sm * rows_per_block / cluster;
+        let [rows, columns] = [0, 1].map(|dim| extents.size(dim));
+        leads(&self.portable.class, columns) && 2 * columns > self.schedule.held_columns() && rows >= FEW_TURNS * teams
     }
 }
 
@@ -53,7 +63,7 @@ impl Forecast for Image {
         let memory = memory * self.pauses(extents);
         let slowest = rest.into_iter().fold(memory, f64::max);
         let hidden = memory + rest.into_iter().sum::<f64>() - slowest;
-        let length = if is_long(&self.portable.class, columns) { 1.0 } else { SHORT };
+        let length = if self.is_where_it_leads(extents) { 1.0 } else { SHORT };
         (LAUNCH_US + STAY_US + length * (slowest + CONTENTION * hidden)) * 1e-3
     }
 }

@@ -21,6 +21,13 @@ const FEW_VECTORS: u32 = 4;
 const PLACES_REGISTERS: u32 = 8;
 /// An mbarrier.
 const BARRIER_BYTES: u32 = 8;
+/// A number of a row, and how many of those leaders tell each other are in use.
+const NUMBER_BYTES: u32 = 4;
+const TOLD: u32 = 4;
+/// Shared memory of an SM that each block takes for itself, beside its own.
+const RESERVED_BYTES: u32 = 1 << 10;
+/// Threads that an SM holds.
+const SM_THREADS: u32 = 2048;
 
 /// The rules, each of which may take those before it for granted.
 pub const RULES: &[Rule<S, Class>] = &[
@@ -46,6 +53,18 @@ pub const RULES: &[Rule<S, Class>] = &[
         reason: |s, _, _| {
             let S { threads_per_row, rows_per_block, .. } = s;
             format!("{threads_per_row} threads a row x {rows_per_block} rows; take 512 x 2, or 1024 x 1")
+        },
+    },
+    Rule {
+        name: "blocks_per_sm",
+        words: "blocks_per_sm is 1, 2, 3, 4, 6 or 8; those blocks have at most 2048 threads",
+        holds: |s, _, _| [1, 2, 3, 4, 6, 8].contains(&s.blocks_per_sm) && s.blocks_per_sm * s.threads() <= SM_THREADS,
+        reason: |s, _, _| {
+            let S { blocks_per_sm, .. } = s;
+            format!(
+                "{blocks_per_sm} blocks of {} threads; take 1, 2, 3, 4, 6 or 8, of 2048 threads at most",
+                s.threads()
+            )
         },
     },
     Rule {
@@ -101,20 +120,27 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "registers",
-        words: "as the rule of rows_sm80 for blocks that stay, and 8 more for 8 vectors and several Rows in a cluster",
-        holds: |s, class, _| needed_registers(s, class) <= available(&s.portable()),
+        words: "as the rule of rows_sm80 for blocks that stay, and 8 more for 8 vectors and several Rows in a cluster, of the \
+                threads of all blocks that an SM is given",
+        holds: |s, class, _| needed_registers(s, class) <= available_registers(s),
         reason: |s, class, _| {
-            let (needed, available) = (needed_registers(s, class), available(&s.portable()));
+            let (needed, available) = (needed_registers(s, class), available_registers(s));
             format!("about {needed} registers a thread, {available} are there; take fewer vectors or fewer threads")
         },
     },
     Rule {
         name: "shared_memory",
         words: "stages * rows_per_block rows of each matrix that is read, the Rows that are kept, each threads_per_row * vector * \
-                vectors columns, and what teams tell each other fit the shared memory of a block",
-        holds: |s, class, arch| shared_bytes(s, class) + told_bytes(s, class) <= arch.shared_bytes_per_block(),
+                vectors columns, and what teams tell each other fit the shared memory of a block, and of blocks_per_sm blocks with \
+                1 KiB more each that of an SM",
+        holds: |s, class, arch| {
+            let bytes = shared_bytes(s, class).saturating_add(told_bytes(s, class));
+            let of_sm = s.blocks_per_sm.saturating_mul(bytes.saturating_add(RESERVED_BYTES));
+            bytes <= arch.shared_bytes_per_block() && of_sm <= arch.shared_bytes_per_block() + RESERVED_BYTES
+        },
         reason: |s, class, arch| {
-            let (bytes, limit) = (shared_bytes(s, class) + told_bytes(s, class), arch.shared_bytes_per_block());
+            let bytes = s.blocks_per_sm.saturating_mul(shared_bytes(s, class).saturating_add(told_bytes(s, class)));
+            let limit = arch.shared_bytes_per_block();
             format!("{bytes} bytes, {limit} are there; take fewer stages or fewer columns")
         },
     },
@@ -142,6 +168,11 @@ fn needed_registers(s: &S, class: &Class) -> u32 {
     registers(&s.portable(), class) + if has_places { PLACES_REGISTERS } else { 0 }
 }
 
+/// Registers that there are for a thread beside those of the other blocks of its SM.
+fn available_registers(s: &S) -> u32 {
+    available(&S { rows_per_block: s.rows_per_block * s.blocks_per_sm, ..*s }.portable()) / 8 * 8
+}
+
 /// Bytes of the rings, and of the `Row`s that a block keeps: its dynamic shared memory.
 pub(super) fn shared_bytes(s: &S, class: &Class) -> u32 {
     let matrices: u32 = class.read_matrices().map(|dtype| dtype.bytes()).sum();
@@ -156,5 +187,6 @@ fn told_bytes(s: &S, class: &Class) -> u32 {
     let numbers = u32::try_from(reduced + if s.joins { joined } else { 0 }).unwrap_or(u32::MAX);
     let parts = s.threads_per_row / WARP_THREADS * s.cluster;
     let halves = 2 * s.rows_per_block * (numbers.saturating_mul(4 * parts) + 2 * BARRIER_BYTES);
-    halves.saturating_add(BARRIER_BYTES * (s.rows_per_block * s.stages + 2))
+    let drawn = s.rows_per_block * (NUMBER_BYTES * s.stages + TOLD * (NUMBER_BYTES + BARRIER_BYTES));
+    halves.saturating_add(BARRIER_BYTES * (s.rows_per_block * s.stages + 2)).saturating_add(drawn)
 }

@@ -37,15 +37,22 @@ schedule! {
     /// Whether two reductions of which the second needs the first are made in one pass, and cross the threads of a row once.
     joins: bool, "false, true",
     "false with several teams, which cover the wait; true where one team takes the rows of a block.";
+    /// Blocks that each SM is given to stay.
+    blocks_per_sm: u32 = 1, "1, 2, 3, 4, 6, 8",
+    "As many as fit, of one team of 256 threads with parts of 16 to 32 KiB: the loads and stores of some cover the reductions of \
+     others.";
+    /// Whether teams draw their rows from a counter of the launch, in the place of equal shares.
+    draws: bool = 0, "false, true",
+    "true where there are many rows: some SMs are faster at reading and writing than others.";
 }
 
 impl RingSchedule {
     /// How the family works, in a paragraph.
-    pub const ABOUT: &str = "Blocks stay, one an SM; bulk copies bring rows to rings in their shared memory, stages ahead of \
-                             the threads. rows_per_block teams of threads_per_row threads take rows in turn, hold them in \
+    pub const ABOUT: &str = "Blocks stay, one or a few an SM; bulk copies bring rows to rings in their shared memory, stages \
+                             ahead of the threads. rows_per_block teams of threads_per_row threads take rows in turn, hold them in \
                              registers from pass to pass, and do not wait for each other. A cluster's blocks each take a \
-                             part of a row. Speed comes from copies that never pause and teams that cover each other's \
-                             reductions; worth it for rows of 32 KiB and more, of which there are many.";
+                             part of a row. Speed comes from copies that never pause, and from teams and blocks that cover each \
+                             other's reductions; worth it for rows of 32 KiB and more, of which there are many.";
 
     /// Threads of one block.
     pub fn threads(&self) -> u32 {
@@ -89,8 +96,14 @@ impl fmt::Display for RingSchedule {
         if self.cluster > 1 {
             write!(f, " cluster {}", self.cluster)?;
         }
+        if self.blocks_per_sm > 1 {
+            write!(f, " {} blocks an SM", self.blocks_per_sm)?;
+        }
         if self.joins {
             f.write_str(" joins")?;
+        }
+        if self.draws {
+            f.write_str(" draws")?;
         }
         Ok(())
     }

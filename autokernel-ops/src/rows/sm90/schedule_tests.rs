@@ -46,10 +46,17 @@ fn every_schedule_of_the_space_keeps_the_rules_and_is_there_once() {
     }
 }
 
+/// Two teams of one block an SM, that take equal shares.
+fn two_teams(class: &Class) -> RingSchedule {
+    let drawing = RingSchedule::for_columns(class, 16_384, Arch::SM_90A).unwrap();
+    let (cluster, stages, joins, draws) = (1, 1, false, false);
+    RingSchedule { threads_per_row: 512, rows_per_block: 2, cluster, stages, joins, blocks_per_sm: 1, draws, ..drawing }
+}
+
 #[test]
 fn a_broken_rule_says_what_would_not_break_it() {
     let class = class(cases::softmax());
-    let plain = RingSchedule::for_columns(&class, 16_384, Arch::SM_90A).unwrap();
+    let plain = two_teams(&class);
     for (schedule, rule) in [
         (RingSchedule { threads_per_row: 64, ..plain }, "threads"),
         (RingSchedule { rows_per_block: 4, ..plain }, "threads"),
@@ -58,6 +65,8 @@ fn a_broken_rule_says_what_would_not_break_it() {
         (RingSchedule { vectors: 8, ..plain }, "vectors"),
         (RingSchedule { stages: 0, ..plain }, "stages"),
         (RingSchedule { stages: 4, ..plain }, "shared_memory"),
+        (RingSchedule { blocks_per_sm: 5, ..plain }, "blocks_per_sm"),
+        (RingSchedule { blocks_per_sm: 3, ..plain }, "blocks_per_sm"),
         (RingSchedule { cluster: 3, ..plain }, "cluster"),
         (RingSchedule { keeps_rows: true, ..plain }, "keeps_rows"),
     ] {
@@ -82,23 +91,22 @@ fn bodies_that_reduce_nothing_or_read_elsewhere_are_left_to_the_portable_family(
     for body in [copy, cases::picked(), cases::rotary(), cases::gradients()] {
         let class = class(body);
         assert_eq!(plain.check(&class, Arch::SM_90A).unwrap_err().rule, "reduces_in_place");
-        assert_eq!((schedules(&class, Arch::SM_90A), portfolio(&class, Arch::SM_90A)), (Vec::new(), None));
+        assert_eq!((schedules(&class, Arch::SM_90A), portfolio(&class, Arch::SM_90A)), (Vec::new(), Vec::new()));
     }
 }
 
 #[test]
-fn long_rows_are_held_by_two_teams_or_where_a_block_has_one_alone_by_one() {
+fn long_rows_are_held_by_small_blocks_that_draw_them_as_many_as_fit_an_sm() {
     let of = |body: Body, columns| {
         let schedule = RingSchedule::for_columns(&class(body), columns, Arch::SM_90A).unwrap();
         assert!(schedule.held_columns() >= columns, "{schedule}");
-        (schedule.threads_per_row, schedule.rows_per_block, schedule.cluster, schedule.stages)
+        let RingSchedule { threads_per_row, rows_per_block, cluster, stages, blocks_per_sm, draws, .. } = schedule;
+        ((threads_per_row, rows_per_block, cluster), (stages, blocks_per_sm, draws))
     };
-    assert_eq!(of(cases::softmax(), 16_384), (512, 2, 1, 1));
-    assert_eq!(of(cases::softmax(), 65_536), (512, 2, 4, 1));
-    assert_eq!(of(wide(cases::softmax()), 8192), (512, 2, 1, 1));
-    assert_eq!(of(wide(cases::softmax()), 16_384), (1024, 1, 1, 1));
-    assert_eq!(of(wide(cases::softmax()), 65_536), (512, 2, 8, 1));
-    assert_eq!(of(cases::add_rms_norm(), 16_384), (512, 2, 1, 1));
+    assert_eq!(of(cases::softmax(), 65_536), ((256, 1, 8), (2, 4, true)));
+    assert_eq!(of(wide(cases::softmax()), 16_384), ((512, 1, 1), (2, 1, true)));
+    assert_eq!(of(wide(cases::softmax()), 65_536), ((256, 1, 8), (2, 3, true)));
+    assert_eq!(of(cases::add_rms_norm(), 65_536), ((256, 1, 8), (2, 2, true)));
     assert!(RingSchedule::for_columns(&class(cases::softmax()), 1 << 20, Arch::SM_90A).is_none());
 }
 
@@ -115,12 +123,11 @@ fn chosen(class: &Class, rows: u32, columns: u32) -> Family {
 #[test]
 fn many_long_rows_take_the_ring_and_all_others_what_they_took() {
     let (narrow, wide) = (class(cases::softmax()), class(wide(cases::softmax())));
-    assert_eq!(chosen(&wide, 2048, 65_536), Family::RowsSm90);
-    for shape in [(4096, 16_384), (2048, 65_536), (8192, 8192)] {
-        assert_eq!(chosen(&narrow, shape.0, shape.1), Family::RowsSm80, "{shape:?}");
+    for (class, rows, columns) in [(&narrow, 2048, 65_536), (&wide, 2048, 65_536), (&wide, 4096, 16_384)] {
+        assert_eq!(chosen(class, rows, columns), Family::RowsSm90, "{class} {rows}x{columns}");
     }
-    for shape in [(4096, 16_384), (8192, 8192)] {
-        assert_eq!(chosen(&wide, shape.0, shape.1), Family::RowsSm80, "{shape:?}");
+    for (class, rows, columns) in [(&narrow, 4096, 16_384), (&narrow, 8192, 8192), (&wide, 8192, 8192)] {
+        assert_eq!(chosen(class, rows, columns), Family::RowsSm80, "{class} {rows}x{columns}");
     }
     for (rows, columns) in [
         (32_768, 256),
@@ -142,7 +149,8 @@ fn many_long_rows_take_the_ring_and_all_others_what_they_took() {
 fn too_few_bytes_on_their_way_are_predicted_to_take_longer() {
     let class = class(cases::softmax());
     let plain = RingSchedule::for_columns(&class, 2048, Arch::SM_90A).unwrap();
-    let few = RingSchedule { threads_per_row: 128, vectors: 2, rows_per_block: 1, stages: 1, cluster: 1, ..plain };
+    let alone = RingSchedule { rows_per_block: 1, stages: 1, cluster: 1, blocks_per_sm: 1, draws: false, ..plain };
+    let few = RingSchedule { threads_per_row: 128, vectors: 2, ..alone };
     let any = AnyClass::from(class);
     let ms = |schedule: RingSchedule| {
         any.forecast(&schedule.into(), None, H200).unwrap().predicted_ms(&extents(65_536, 2048))

@@ -12,6 +12,7 @@ const VECTOR: [u32; 2] = [4, 8];
 const VECTORS: [u32; 4] = [1, 2, 4, 8];
 const CLUSTER: [u32; 4] = [1, 2, 4, 8];
 const STAGES: [u32; 6] = [1, 2, 3, 4, 6, 8];
+const BLOCKS_PER_SM: [u32; 6] = [1, 2, 3, 4, 6, 8];
 
 /// Every valid schedule for `class` on `arch`, in a fixed order.
 pub fn schedules(class: &Class, arch: Arch) -> Vec<RingSchedule> {
@@ -32,13 +33,21 @@ pub fn schedules(class: &Class, arch: Arch) -> Vec<RingSchedule> {
                                 keep: Keep::Values,
                                 keeps_rows: false,
                                 joins: false,
+                                blocks_per_sm: 1,
+                                draws: false,
                             };
-                            schedules.extend(flags().map(|(keep, keeps_rows, joins)| RingSchedule {
-                                keep,
-                                keeps_rows,
-                                joins,
-                                ..schedule
-                            }));
+                            for (keep, keeps_rows, joins) in flags() {
+                                let shares = RingSchedule { keep, keeps_rows, joins, ..schedule };
+                                // Several blocks an SM are fewer threads each, of one team.
+                                let drawing = BLOCKS_PER_SM.map(|blocks_per_sm| RingSchedule {
+                                    blocks_per_sm,
+                                    draws: true,
+                                    ..shares
+                                });
+                                let drawing =
+                                    drawing.into_iter().filter(|it| it.blocks_per_sm == 1 || it.rows_per_block == 1);
+                                schedules.extend([shares].into_iter().chain(drawing));
+                            }
                         }
                     }
                 }

@@ -6,12 +6,15 @@
 // ring is on its way while a row is reduced and written, and no thread waits but for a row that is late. Results go to memory
 // straight from registers: nobody waits for those either.
 //
+// The rows of a team are a share of all, or with kDraws what it draws from a counter (rows_drawn.cuh).
+//
 // Of kCluster blocks that share a row each brings its own part; what they reduce they tell each other as in rows_sm80, by
 // stores that a barrier of the receiver counts. `Row`s lie in shared memory for the whole launch where `Problem` says so.
 //
 // Rows that are not aligned or do not fit the threads are taken as by rows_sm80, without the ring.
 #pragma once
 
+#include "rows_drawn.cuh"
 #include "rows_part.cuh"
 #include "rows_sm80.cuh"
 
@@ -41,6 +44,14 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
   struct Arrivals {
     uint64_t rows[kTeams][kStages];
     uint64_t kept;
+  };
+
+  using Draws = rows::Draws<Schedule::kCluster, kStages>;
+
+  // The numbers of the rows in each place of each team, where they are drawn, and what its leaders tell each other.
+  struct Drawn {
+    uint32_t numbers[kTeams][kStages];
+    Told told[kTeams];
   };
 
   // The ring of a team: a place for each row of kStages in turn, and what tells that it has come.
@@ -107,21 +118,37 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
     });
   }
 
+  __device__ __forceinline__ static void wait_for_kept(Arrivals& arrivals) {
+    if constexpr (Problem::kKeptBytes > 0) ptx::mbarrier_wait(ptx::shared_address(&arrivals.kept), 0);
+  }
+
+  // Rows are fewer than 2^31, and a step is as many as the blocks of a launch have teams.
+  __device__ __forceinline__ static uint32_t first_of_team() { return uint32_t(Base::first_row()) + Team::number(); }
+
+  __device__ __forceinline__ static Ring ring_of_team(Arrivals& arrivals) {
+    return {dynamic_shared() + kKeptBytes + Team::number() * kStages * kPlaceBytes,
+            ptx::shared_address(arrivals.rows[Team::number()])};
+  }
+
+  // A row that has come.
+  __device__ __forceinline__ static void compute(const Args& args, Team& team, const WholeRow& row, uint32_t turn,
+                                                 Held& held) {
+    typename Base::Values values;
+    team.turns = turn * Problem::kReductions;  // known of the turn, so that no register has it meanwhile
+    Base::template passes<0, true>(args, row, team, held, values);
+  }
+
+  // Equal shares.
   __device__ __forceinline__ static void rows_from_ring(const Args& args, Team& team, Arrivals& arrivals) {
-    const int number = Team::number();
-    Ring ring{dynamic_shared() + kKeptBytes + number * kStages * kPlaceBytes,
-              ptx::shared_address(arrivals.rows[number])};
-    const uint32_t kept = ptx::shared_address(&arrivals.kept);
-    // Rows are fewer than 2^31, and a step is as many as the blocks of a launch have teams.
-    const uint32_t rows = args.rows, first = uint32_t(Base::first_row()) + number, step = uint32_t(Base::step());
-    if (Problem::kKeptBytes > 0 && threadIdx.x == 0) keep(args, kept);
+    const Ring ring = ring_of_team(arrivals);
+    const uint32_t rows = args.rows, first = first_of_team(), step = uint32_t(Base::step());
     if (threadIdx.x % kThreads == 0) {
 #pragma unroll 1
       for (uint32_t turn = 0; turn < kStages && first + turn * step < rows; ++turn) {
         request(args, first + turn * step, ring, turn);
       }
     }
-    if constexpr (Problem::kKeptBytes > 0) ptx::mbarrier_wait(kept, 0);
+    wait_for_kept(arrivals);
     Held held;
 #pragma unroll 1
     for (uint32_t turn = 0; first + turn * step < rows; ++turn) {
@@ -129,10 +156,53 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
       collect(row, ring, turn, held);
       const uint32_t next = first + (turn + kStages) * step;
       if (is_read() && next < rows) request(args, next, ring, turn);
-      typename Base::Values values;
-      team.turns = turn * Problem::kReductions;  // known of the turn, so that no register has it meanwhile
-      Base::template passes<0, true>(args, row, team, held, values);
+      compute(args, team, row, turn, held);
     }
+  }
+
+  // Has the row of that number copied, if there is one, and tells its number with its arrival.
+  __device__ __forceinline__ static void request_drawn(const Args& args, uint32_t number, const Ring& ring, uint32_t turn,
+                                                       uint32_t& slot) {
+    slot = number;
+    if (number < args.rows) {
+      request(args, number, ring, turn);
+    } else {
+      ptx::mbarrier_arrive(ring.arrival(turn));
+    }
+  }
+
+  // What teams draw.
+  __device__ __forceinline__ static void rows_drawn(const Args& args, Team& team, Arrivals& arrivals, Drawn& drawn) {
+    const Ring ring = ring_of_team(arrivals);
+    const uint32_t rows = args.rows, step = uint32_t(Base::step());
+    auto& numbers = drawn.numbers[Team::number()];
+    Told& told = drawn.told[Team::number()];
+    Draws draws;
+    if (threadIdx.x % kThreads == 0) {
+      draws.draw(args.drawn);
+#pragma unroll 1
+      for (uint32_t turn = 0; turn < kStages; ++turn) {
+        request_drawn(args, first_of_team() + turn * step, ring, turn, numbers[turn]);
+      }
+    }
+    wait_for_kept(arrivals);
+    Held held;
+    uint32_t turn = 0;
+#pragma unroll 1
+    for (;; ++turn) {
+      ptx::mbarrier_wait(ring.arrival(turn), Ring::parity(turn));
+      uint32_t& number = numbers[turn % kStages];
+      const uint32_t found = number;
+      if (found >= rows) break;
+      const WholeRow row(args, found);
+      collect(row, ring, turn, held);
+      if (is_read()) {
+        const uint32_t next = draws.next(args.drawn, told, turn, first_of_team(), step, rows);
+        request_drawn(args, next, ring, turn, number);
+      }
+      compute(args, team, row, turn, held);
+    }
+    if (threadIdx.x % kThreads == 0) draws.finish(args.drawn, told, turn, step, rows);
   }
 
   // Rows that the ring cannot bring. Threads that hold many columns have too few registers to hold ragged vectors.
@@ -146,11 +216,15 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
   __device__ __forceinline__ static void run(const Args& args) {
     __shared__ typename Team::Scratch scratch;
     __shared__ Arrivals arrivals;
+    __shared__ Drawn drawn;
     if (threadIdx.x == 0) {
       for (int arrival = 0; arrival < kTeams * kStages; ++arrival) {
         ptx::mbarrier_init(ptx::shared_address(&arrivals.rows[0][0] + arrival), 1);
       }
       ptx::mbarrier_init(ptx::shared_address(&arrivals.kept), 1);
+      if constexpr (Schedule::kDraws) {
+        for (Told& told : drawn.told) told.init();
+      }
       ptx::fence_mbarrier_init();
     }
     __syncthreads();
@@ -160,7 +234,12 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
     // The same for all rows, and for all blocks of a cluster.
     const bool is_held = args.columns / Schedule::kVector <= Base::kStretch;
     if (is_held && args.columns % Schedule::kVector == 0 && Problem::is_aligned(args)) {
-      rows_from_ring(args, team, arrivals);
+      if (Problem::kKeptBytes > 0 && threadIdx.x == 0) keep(args, ptx::shared_address(&arrivals.kept));
+      if constexpr (Schedule::kDraws) {
+        rows_drawn(args, team, arrivals, drawn);
+      } else {
+        rows_from_ring(args, team, arrivals);
+      }
     } else {
       rows_without(args, team, is_held);
     }
