@@ -70,6 +70,8 @@ fn of_rings(rng: &mut StdRng, class: &rows::Class, most_threads: u32) -> Option<
         keep: one(rng, &[Keep::Inputs, Keep::Values]),
         keeps_rows: one(rng, &[false, true]),
         joins: one(rng, &[false, true]),
+        blocks_per_sm: one(rng, &[1, 1, 2, 4]),
+        draws: one(rng, &[false, true]),
     };
     let mut drawn = (0..TRIES).map(|_| draw(rng));
     drawn.find(|schedule| schedule.threads() <= most_threads && schedule.check(class, Arch::SM_90A).is_ok())

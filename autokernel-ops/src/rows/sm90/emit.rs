@@ -81,7 +81,7 @@ pub fn kernel(problem: &Problem, schedule: &RingSchedule) -> (KernelSource, Laun
 /// The same launch, whose teams draw rows from a counter in the workspace.
 fn with_counter(mut plan: LaunchPlan) -> LaunchPlan {
     let buffer = u8::try_from(plan.workspace.len()).unwrap_or(u8::MAX);
-    plan.workspace.push(Buffer { bytes_per_block: COUNTER_BYTES, contents: Contents::Zeros });
+    plan.workspace.push(Buffer::of_block(COUNTER_BYTES, Contents::Zeros));
     let field = Field { name: "drawn".to_owned(), arg: Arg::Workspace { buffer } };
     plan.kernels.iter_mut().for_each(|kernel| kernel.args.push(field.clone()));
     plan
