@@ -12,8 +12,8 @@ use crate::{Error, Image, Result};
 /// What every cubin begins with: it is an ELF file.
 const ELF_MAGIC: &[u8] = b"\x7fELF";
 
-/// The dynamic shared memory that a block may use without asking for more.
-const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
+/// The shared memory, static and dynamic together, that a block may use without asking for more.
+const DEFAULT_SHARED_BYTES: i32 = 48 << 10;
 
 /// Loads an image into a context.
 ///
@@ -41,10 +41,13 @@ pub(super) fn function(module: &Arc<CudaModule>, symbol: &str, shared_bytes: u32
         symbol: symbol.to_owned(),
         reason: "the image has no kernel of that name".to_owned(),
     })?;
-    if shared_bytes > DEFAULT_SHARED_BYTES {
-        let bytes = i32::try_from(shared_bytes).unwrap_or(i32::MAX);
+    let dynamic = i32::try_from(shared_bytes).unwrap_or(i32::MAX);
+    let fixed = function
+        .get_attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)
+        .map_err(Error::cuda("reading how much shared memory a kernel declares"))?;
+    if dynamic.saturating_add(fixed) > DEFAULT_SHARED_BYTES {
         function
-            .set_attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)
+            .set_attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic)
             .map_err(Error::cuda("reserving shared memory for a kernel"))?;
     }
     Ok(function)

@@ -142,7 +142,7 @@ pub const MUTANTS: &[Mutant] = &[
     caught("a multicast reaches the first block alone", On::ClusterM, PRODUCER, "(1 << G::kClusterSize) - 1", "1"),
     caught("the producer stops one stage early", On::Plain, PRODUCER, "block < k_blocks.first + k_blocks.count", "block < k_blocks.first + k_blocks.count - 1"),
     caught("the producer loads the wrong block of K", On::Plain, PRODUCER, "k = block * G::kTileK", "k = (block + 1) * G::kTileK"),
-    caught("two threads produce", On::Plain, MATMUL, "if (threadIdx.x == 0) produce(", "if (threadIdx.x < 2) produce("),
+    caught("two threads produce", On::Plain, MATMUL, "} else {\n        if (threadIdx.x == 0) produce(", "} else {\n        if (threadIdx.x < 2) produce("),
     // ---- the epilogue ----
     caught("a staging buffer is reused while a store reads it", On::Plain, EPILOGUE, "if (threadIdx.x % kWarpSize == 0) ptx::tma_store_wait_read<G::kEpilogueBuffers - 1>();", ""),
     caught("a store too many may read the staging buffers", On::Plain, EPILOGUE, "ptx::tma_store_wait_read<G::kEpilogueBuffers - 1>()", "ptx::tma_store_wait_read<G::kEpilogueBuffers>()"),

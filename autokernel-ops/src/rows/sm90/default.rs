@@ -18,19 +18,18 @@ const SMALL: u32 = 256;
 const MOST_SMALL: u32 = 512;
 const MOST_BLOCKS: u32 = 8;
 const BLOCKS_PER_SM: [u32; 6] = [8, 6, 4, 3, 2, 1];
-/// Bytes of a row of one matrix. On an H200, against the portable family (`docs/results/rows-h200/drawn.txt`): small blocks that draw rows
-/// lead from `SHARED` on where threads wait for each other once a row, by 2 to 21 %, and at `ALONE_BYTES` of one matrix by 3 to
-/// 5 %; where they wait twice, at `FEW` by 1 to 5 %, and one block an SM from `LONG` on by 4 %.
+/// Bytes of a row of one matrix. On an H200, against the portable family (`docs/results/rows-h200/bandwidth.txt`): small blocks that draw rows
+/// lead from `SHARED` on where threads wait for each other once a row, by 2 to 20 %, and at `ALONE_BYTES` of one matrix by 2 to
+/// 6 %; where they wait twice, one block an SM does from `LONG` on by 9 %.
 const SHARED: u32 = 128 << 10;
 const ALONE_BYTES: u32 = 64 << 10;
-const FEW: u32 = 32 << 10;
 const LONG: u32 = 256 << 10;
 
 impl RingSchedule {
     /// The schedule that serves rows of about `columns` elements where nothing was tuned; none where no cluster holds them.
     pub fn for_columns(class: &Class, columns: u32, arch: Arch) -> Option<Self> {
         let row_bytes = row_bytes(class, columns);
-        if waits(class) > 1 && row_bytes > FEW {
+        if waits(class) > 1 {
             return Self::of_whole_sms(class, columns, arch);
         }
         let vector = vector(class);
@@ -135,7 +134,7 @@ pub(super) fn leads(class: &Class, columns: u32) -> bool {
     let leads = match waits(class) {
         0 => false,
         1 => bytes >= SHARED || is_alone && (ALONE_BYTES..SHARED).contains(&bytes),
-        _ => bytes >= LONG || is_alone && class.read_rows().count() > 0 && (FEW..ALONE_BYTES).contains(&bytes),
+        _ => bytes >= LONG,
     };
     class.passes.len() > 1 && leads
 }

@@ -16,9 +16,11 @@ const WARP_THREADS: u32 = 32;
 const ACCESS_BYTES: u32 = 16;
 /// The widest vector of a thread, in bytes: two accesses.
 const MAX_VECTOR_BYTES: u32 = 32;
-/// Vectors whose places need no registers of their own, and what more of them need.
-const FEW_VECTORS: u32 = 4;
+/// Elements of a thread whose places need no registers of their own, and what more of them need.
+const FEW_ELEMENTS: u32 = 16;
 const PLACES_REGISTERS: u32 = 8;
+/// What several teams of a block that draw their rows know of the next ones, beside as many vectors.
+const DRAWN_REGISTERS: u32 = 4;
 /// An mbarrier.
 const BARRIER_BYTES: u32 = 8;
 /// A number of a row, and how many of those leaders tell each other are in use.
@@ -162,10 +164,13 @@ impl S {
     }
 }
 
-/// Registers of a thread. In a cluster the places of many vectors in Rows are numbers of their own.
+/// Registers of a thread. In a cluster the places of many elements in Rows are numbers of their own.
 fn needed_registers(s: &S, class: &Class) -> u32 {
-    let has_places = s.cluster > 1 && s.vectors > FEW_VECTORS && class.read_rows().count() > 1;
-    registers(&s.portable(), class) + if has_places { PLACES_REGISTERS } else { 0 }
+    let has_places = s.cluster > 1 && s.vectors * s.vector > FEW_ELEMENTS && class.read_rows().count() > 1;
+    let places = if has_places { PLACES_REGISTERS } else { 0 };
+    let knows_next = s.draws && s.rows_per_block > 1 && s.vectors * s.vector > FEW_ELEMENTS;
+    let drawn = if knows_next { DRAWN_REGISTERS } else { 0 };
+    registers(&s.portable(), class) + places + drawn
 }
 
 /// Registers that there are for a thread beside those of the other blocks of its SM.
