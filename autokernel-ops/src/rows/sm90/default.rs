@@ -18,7 +18,7 @@ const SMALL: u32 = 256;
 const MOST_SMALL: u32 = 512;
 const MOST_BLOCKS: u32 = 8;
 const BLOCKS_PER_SM: [u32; 6] = [8, 6, 4, 3, 2, 1];
-/// Bytes of a row of one matrix. On an H200, against the portable family (`docs/results/rows-h200/bandwidth.txt`): small blocks that draw rows
+/// Bytes of a row of one matrix. On an H200, against the portable family (`docs/results/rows-h200/bench-drawn.txt`): small blocks that draw rows
 /// lead from `SHARED` on where threads wait for each other once a row, by 2 to 20 %, and at `ALONE_BYTES` of one matrix by 2 to
 /// 6 %; where they wait twice, one block an SM does from `LONG` on by 9 %.
 const SHARED: u32 = 128 << 10;
