@@ -40,7 +40,7 @@ const ORDINARY_STORES: f64 = 4.0;
 /// Tiles that are computed transposed are stored 16 columns at a time, of 16 bits one sector of L2. Rows of C that do not begin at
 /// sectors make two parts of each, and an H200 took 3.5, 3.8 and 4.9 µs a tile of 128x128, 128x128 and 176x128, at 57 products of
 /// 2904x184x48, 167 of 832x360x184 and 65 of 1032x888x176, where by rows of whole sectors or not transposed it took a half to a third.
-const PARTS_OF_SECTORS: f64 = 4.0;
+const PARTS_OF_SECTORS: f64 = 2.5;
 const SECTOR_BYTES: f64 = 32.0;
 
 /// What a kernel that reads few rows' factors in place takes over what the constants, fitted to others, say. An H200 took 1.9 and 2.2
