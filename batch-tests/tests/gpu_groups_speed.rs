@@ -173,12 +173,16 @@ fn groups_of_the_sizes_of_experts() {
             let _ = timer.time_batch(LAUNCHES, |at| launch(kernels[0].1, at)).unwrap();
         }
         let mut timed: Vec<(f64, usize)> = Vec::new();
-        for (number, (schedule, kernel, predicted)) in kernels.iter().enumerate() {
+        let tell = |ms: f64, number: usize, again: &str| {
+            let (schedule, _, predicted) = kernels[number];
+            let predicted = predicted.map_or(String::new(), |ms| format!("predicted {ms:.4} "));
+            eprintln!("{shape} {ms:.4} ms {again}{predicted}{schedule}");
+        };
+        for (number, (_, kernel, _)) in kernels.iter().enumerate() {
             let mut run = |at: usize| launch(kernel, at);
             let _ = timer.time_batch(1, &mut run).unwrap();
             timed.push((timer.time_batch(3, &mut run).unwrap(), number));
-            let predicted = predicted.map_or(String::new(), |ms| format!("predicted {ms:.4} "));
-            eprintln!("{shape} {:.4} ms {predicted}{schedule}", timed[number].0);
+            tell(timed[number].0, number, "");
         }
         let median = |times: &[f64]| Statistics::of(times).unwrap().median;
         let least = timed.iter().map(|(ms, _)| *ms).fold(f64::INFINITY, f64::min);
@@ -192,11 +196,7 @@ fn groups_of_the_sizes_of_experts() {
         }
         let mut timed: Vec<(f64, usize)> = again.iter().map(|times| median(times)).zip(near).collect();
         timed.sort_by(|left, right| left.0.total_cmp(&right.0));
-        for (ms, number) in &timed {
-            let (schedule, _, predicted) = kernels[*number];
-            let predicted = predicted.map_or(String::new(), |ms| format!("predicted {ms:.4} "));
-            eprintln!("{shape} {ms:.4} ms again {predicted}{schedule}");
-        }
+        timed.iter().for_each(|&(ms, number)| tell(ms, number, "again "));
         let fastest = timed.iter().take(3).map(|(_, number)| *number);
         let finalists: Vec<usize> = [CHOSEN].into_iter().chain(fastest).collect();
         let (mut ours, mut theirs) = (vec![Vec::new(); finalists.len()], Vec::new());

@@ -24,34 +24,37 @@ impl Spelling {
         }
     }
 
+    /// What results need to be exact to; nothing where they round as Rust's do.
+    fn precision(self) -> Option<Precision> {
+        match self {
+            Spelling::Exact => None,
+            Spelling::Fast(precision) | Spelling::Straight(precision) => Some(precision),
+        }
+    }
+
     fn call(self, function: Math, args: &[String]) -> String {
-        match (self, function) {
-            (Spelling::Fast(precision) | Spelling::Straight(precision), Math::Exp) if precision.is_short() => {
-                format!("autokernel::fast_math::exp({})", args[0])
+        match (self.precision(), function) {
+            (Some(precision), Math::Exp) if precision.is_short() => format!("autokernel::fast_math::exp({})", args[0]),
+            (Some(Precision::Exponent), Math::Tanh) => format!("autokernel::fast_math::tanh({})", args[0]),
+            (Some(_), Math::Recip) => self.quotient("1.0f", &args[0]),
+            (Some(_), Math::Sqrt) if matches!(self, Spelling::Straight(_)) => {
+                format!("autokernel::fast_math::sqrt({})", args[0])
             }
-            (Spelling::Fast(Precision::Exponent) | Spelling::Straight(Precision::Exponent), Math::Tanh) => {
-                format!("autokernel::fast_math::tanh({})", args[0])
-            }
-            (Spelling::Fast(_) | Spelling::Straight(_), Math::Recip) => self.quotient("1.0f", &args[0]),
-            (Spelling::Straight(_), Math::Sqrt) => format!("autokernel::fast_math::sqrt({})", args[0]),
             _ => format!("autokernel::math::{}({})", function.name(), args.join(", ")),
         }
     }
 
     /// A quotient of two numbers.
     pub fn quotient(self, left: &str, right: &str) -> String {
-        match self {
-            Spelling::Exact => format!("({left} / {right})"),
-            Spelling::Fast(_) | Spelling::Straight(_) => format!("autokernel::fast_math::quotient({left}, {right})"),
+        match self.precision() {
+            None => format!("({left} / {right})"),
+            Some(_) => format!("autokernel::fast_math::quotient({left}, {right})"),
         }
     }
 
     /// The function and the argument of a sum that is computed as one.
     fn one_plus(self, expr: &Expr) -> Option<(Math, &Expr)> {
-        match self {
-            Spelling::Fast(precision) | Spelling::Straight(precision) if precision.is_short() => expr.one_plus(),
-            _ => None,
-        }
+        self.precision().filter(|precision| precision.is_short()).and_then(|_| expr.one_plus())
     }
 
     /// The body of a `float epilogue(float x)` device function, one statement a line.
@@ -89,9 +92,9 @@ impl Spelling {
 
     /// The operator on two conditions. Without slow paths both are computed, where C++'s own operators branch.
     fn both(self, letter: char) -> String {
-        match self {
-            Spelling::Exact => letter.to_string().repeat(2),
-            Spelling::Fast(_) | Spelling::Straight(_) => letter.to_string(),
+        match self.precision() {
+            None => letter.to_string().repeat(2),
+            Some(_) => letter.to_string(),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::rows::problem::Class;
 use crate::rows::schedule::MOST_COLUMNS;
 
 /// The widths, in columns, for which rows may have a schedule.
-const WIDTHS: [u32; 3] = [8192, 16_384, 65_536];
+const WIDTHS: [u32; 2] = [16_384, 65_536];
 /// Threads and teams of a block that takes an SM: two that cover each other, or one for rows that only so many threads hold.
 const COVERING: (u32, u32) = (512, 2);
 const ALONE: (u32, u32) = (1024, 1);

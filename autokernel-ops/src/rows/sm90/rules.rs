@@ -19,7 +19,7 @@ const MAX_VECTOR_BYTES: u32 = 32;
 /// Elements of a thread whose places need no registers of their own, and what more of them need.
 const FEW_ELEMENTS: u32 = 16;
 const PLACES_REGISTERS: u32 = 8;
-/// What several teams of a block that draw their rows know of the next ones, beside as many vectors.
+/// What several teams of a block that draw their rows know of the next ones, beside as many elements.
 const DRAWN_REGISTERS: u32 = 4;
 /// An mbarrier.
 const BARRIER_BYTES: u32 = 8;
@@ -122,8 +122,8 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "registers",
-        words: "as the rule of rows_sm80 for blocks that stay, and 8 more for 8 vectors and several Rows in a cluster, of the \
-                threads of all blocks that an SM is given",
+        words: "as the rule of rows_sm80 for blocks that stay, for more than 16 columns a thread 8 more with several Rows in a cluster and 4 \
+                with several teams that draw, of the threads of all blocks that an SM is given",
         holds: |s, class, _| needed_registers(s, class) <= available_registers(s),
         reason: |s, class, _| {
             let (needed, available) = (needed_registers(s, class), available_registers(s));
