@@ -234,6 +234,16 @@ mod tests {
 
         let files: BTreeSet<Schedule> =
             tiles.iter().map(|tile| measured.files[measured.number_of(&tile.form()).unwrap()]).collect();
-        assert_eq!(files.len(), 11, "as many as there are images to choose from, each of several tiles");
+        assert_eq!(files.len(), 16, "as many as there are images to choose from, each of several tiles");
+    }
+
+    #[test]
+    fn tiles_that_no_store_box_divides_have_other_kernels_than_before() {
+        let class = Problem::matmul(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap()).class();
+        let is_other = |tile: Sm90Schedule| has_overlapping_boxes(&class, &tile.into());
+        let swapped = |tile_m| Sm90Schedule { tile_m, swap_ab: true, ..Sm90Schedule::PLAIN };
+        assert_eq!([64, 136, 144, 152, 208].map(|rows| is_other(swapped(rows))), [false, true, false, true, true]);
+        let wide = |tile_n| Sm90Schedule { tile_n, ..Sm90Schedule::PLAIN };
+        assert_eq!([128, 168, 192, 208].map(|columns| is_other(wide(columns))), [false, true, false, true]);
     }
 }
