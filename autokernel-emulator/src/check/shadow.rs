@@ -14,6 +14,8 @@ use crate::fault::{Access, Actor, OtherAccess};
 pub(crate) struct Touch {
     pub event: Event,
     pub access: Access,
+    /// Whether another copy of the same channel leaves the same bytes there: it does not matter which is last.
+    pub again: bool,
 }
 
 /// What is wrong with an access.
@@ -72,6 +74,7 @@ struct Step {
     number: u32,
     event: Event,
     access: Access,
+    again: bool,
     by: Agent,
     next: u32,
 }
@@ -118,7 +121,8 @@ impl Orders {
     }
 
     fn next(&mut self, number: u32, touch: &Touch, order: Ordered<'_>) -> Result<u32, Violation> {
-        let step = |next| Step { number, event: touch.event, access: touch.access, by: order.own, next };
+        let Touch { event, access, again } = *touch;
+        let step = |next| Step { number, event, access, again, by: order.own, next };
         if let Some(latest) = self.latest
             && latest == step(latest.next)
         {
@@ -167,7 +171,8 @@ impl Orders {
 
     fn write(&self, history: &History, touch: &Touch, order: Ordered<'_>) -> Result<Option<History>, Violation> {
         let event = &touch.event;
-        if let Some(write) = &history.write {
+        let is_of_channel = |write: &Event| write.agent == event.agent && write.cluster == event.cluster;
+        if let Some(write) = history.write.as_ref().filter(|write| !touch.again || !is_of_channel(write)) {
             self.require(write, event, Access::Write, order)?;
         }
         for read in &history.reads {
@@ -267,7 +272,7 @@ mod tests {
 
         fn touch(&mut self, warp: usize, lane: usize, access: Access) -> Result<(), (usize, Violation)> {
             let event = self.threads.event(warp, lane, false, 7);
-            self.orders.touch(&mut self.bytes, &Touch { event, access }, self.threads.order(warp, lane))
+            self.orders.touch(&mut self.bytes, &Touch { event, access, again: false }, self.threads.order(warp, lane))
         }
 
         fn pass(&mut self, from: (usize, u32), to: (usize, u32)) {
@@ -322,7 +327,7 @@ mod tests {
         let mut world = World::new();
         let read = |world: &mut World| {
             let event = world.threads.channel_event(50, 1, 9);
-            let touch = Touch { event, access: Access::Read };
+            let touch = Touch { event, access: Access::Read, again: false };
             world.orders.touch(&mut world.bytes, &touch, world.threads.order(0, 3))
         };
         world.touch(0, 3, Access::Write).unwrap();
@@ -357,12 +362,26 @@ mod tests {
         world.threads = Threads::new(2, 1);
         world.threads.acquire(0, u32::MAX, &passed.passed_on_by(0));
         let read = |world: &mut World| {
-            let touch = Touch { event: world.threads.channel_event(50, 1, 9), access: Access::Read };
+            let event = world.threads.channel_event(50, 1, 9);
+            let touch = Touch { event, access: Access::Read, again: false };
             world.orders.touch(&mut world.bytes, &touch, world.threads.order(0, 3))
         };
         assert!(read(&mut world).is_err());
         world.threads.fence_async(0, u32::MAX);
         read(&mut world).unwrap();
+    }
+
+    #[test]
+    fn copies_of_one_channel_race_unless_they_leave_the_same_bytes() {
+        let mut world = World::new();
+        let mut write = |channel, time, again| {
+            let touch = Touch { event: world.threads.channel_event(channel, time, 9), access: Access::Write, again };
+            world.orders.touch(&mut world.bytes, &touch, world.threads.order(0, 3))
+        };
+        write(50, 1, false).unwrap();
+        write(50, 2, true).unwrap();
+        assert!(write(50, 3, false).is_err(), "other bytes");
+        assert!(write(51, 1, true).is_err(), "another lane's");
     }
 
     #[test]

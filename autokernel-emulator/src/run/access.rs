@@ -116,7 +116,7 @@ impl Cluster<'_, '_> {
     /// must be ordered behind others'.
     pub fn reach(&mut self, by: Lane, place: Place, event: Event, access: Access, bytes: u32) -> Exec<&mut [u8]> {
         match place {
-            Place::Global(address) => self.reach_global(by, address, event, access, bytes),
+            Place::Global(address) => self.reach_global(by, address, Touch { event, access, again: false }, bytes),
             Place::Shared { block, index } => self.reach_shared(by, block, index, event, access, bytes),
             Place::Local(offset) => self.reach_local(by, offset, access, bytes),
             Place::Parameter(offset) => {
@@ -131,7 +131,8 @@ impl Cluster<'_, '_> {
         self.context.launch.overlaps_previous && self.warps[by.warp].waited >> by.lane & 1 == 0
     }
 
-    fn reach_global(&mut self, by: Lane, address: u64, event: Event, access: Access, bytes: u32) -> Exec<&mut [u8]> {
+    pub(super) fn reach_global(&mut self, by: Lane, address: u64, touch: Touch, bytes: u32) -> Exec<&mut [u8]> {
+        let access = touch.access;
         if self.is_early(by) && (access, by.order) != (Access::Read, Order::Relaxed) {
             return stop(by.lane, FaultKind::BeforeGridDependency);
         }
@@ -142,7 +143,6 @@ impl Cluster<'_, '_> {
         }
         let Some((allocation, offset)) = memory.find(address, bytes.into()) else { return Ok(&mut []) };
         let range = offset..offset + bytes as usize;
-        let touch = Touch { event, access };
         let shadow = allocation.shadow.get_mut(range.clone()).unwrap_or_default();
         orders
             .touch(shadow, &touch, by.ordered_behind(threads))
@@ -165,7 +165,7 @@ impl Cluster<'_, '_> {
         let Cluster { blocks, orders, threads, .. } = self;
         let range = index as usize..(index + bytes) as usize;
         let shared = &mut blocks[block];
-        let touch = Touch { event, access };
+        let touch = Touch { event, access, again: false };
         let shadow = shared.shadow.get_mut(range.clone()).unwrap_or_default();
         orders.touch(shadow, &touch, by.ordered_behind(threads)).map_err(|(at, violation)| {
             let address = shared_address(block as u32, base + index + at as u32).into();

@@ -75,6 +75,18 @@ families! {
     a_swapped_split_tile_is_right:
         problem(Bf16, Bf16, Nn, "identity"),
         Sm90Schedule { tile_m: 32, tile_n: 128, consumers: 2, swap_ab: true, splits: true, split_k: 2, stages: 4, ..SM90 };
+    a_last_store_box_of_columns_may_overlap_the_one_before:
+        problem(Bf16, Bf16, Nt, "leaky_relu(0.25)"), Sm90Schedule { tile_n: 168, ..SM90 };
+    boxes_of_a_narrow_tile_of_floats_overlap_in_turns:
+        problem(F16, F32, Nt, "relu"), Sm90Schedule { tile_n: 56, consumers: 2, mode: Mode::PingPong, ..SM90 };
+    a_last_store_box_of_rows_may_overlap_the_one_before:
+        problem(Bf16, Bf16, Nn, "leaky_relu(0.25)"), Sm90Schedule { tile_m: 88, swap_ab: true, ..SM90 };
+    boxes_of_rows_that_few_bytes_are_left_for_overlap:
+        problem(F16, F32, Nt, "identity"),
+        Sm90Schedule { tile_m: 136, tile_n: 128, consumers: 2, swap_ab: true, stages: 6, ..SM90 };
+    overlapping_boxes_of_a_split_of_k_are_right:
+        problem(Bf16, Bf16, Nt, "relu"),
+        Sm90Schedule { tile_m: 72, tile_n: 128, consumers: 2, swap_ab: true, splits: true, split_k: 2, stages: 6, ..SM90 };
     a_product_of_8_bit_floats_is_right: problem(E4m3, Bf16, Nt, "identity"), SM90;
     ping_pong_of_8_bit_floats_in_a_cluster_is_right:
         problem(E5m2, F16, Nt, "relu"),

@@ -106,6 +106,10 @@ impl Tensor {
 
     /// Loads and stores the box; gives what was loaded, what memory held and what it then holds.
     fn copied(&self) -> Result<[Vec<u8>; 3], RunError> {
+        self.copied_by(&kernel(self.dimensions.len(), self.bytes()))
+    }
+
+    fn copied_by(&self, kernel: &str) -> Result<[Vec<u8>; 3], RunError> {
         let elements = (self.memory_bytes() / 2) as u16;
         let source: Vec<u8> = (0..elements).flat_map(u16::to_le_bytes).collect();
         let mut gpu = Gpu::new(Arch::Sm90a);
@@ -119,7 +123,7 @@ impl Tensor {
         parameters.extend(out.0.to_le_bytes());
         parameters.extend(self.at.iter().flat_map(|at| at.to_le_bytes()));
         parameters.resize(2 * HANDLE_BYTES + 8 + 20, 0);
-        let module = Module::parse(&kernel(self.dimensions.len(), self.bytes())).unwrap();
+        let module = Module::parse(kernel).unwrap();
         let launch = Launch::new([1; 3], [1; 3], parameters);
         gpu.launch(&module, "k", &launch, &Options::default())?;
         let loaded = gpu.read(out, self.bytes() as u64).unwrap();
@@ -205,4 +209,19 @@ fn a_box_that_begins_inside_of_16_bytes_of_a_row_is_a_fault_with_and_without_a_s
     let text = fault(plain(&[100], &[64], &[3])).unwrap().to_string();
     assert!(text.contains("6 bytes into a row of its tensor; TMA takes multiples of 16"), "{text}");
     assert!(fault(plain(&[24, 5, 4], &[8, 3, 2], &[8, 1, 1])).is_none(), "other coordinates are any");
+}
+
+#[test]
+fn stores_that_nothing_orders_race_unless_they_leave_the_same_bytes() {
+    let once = "cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%rd2, {%c0}], [%r1];\n";
+    let stored_again = |place: &str| {
+        let again = format!("{once}cp.async.bulk.commit_group;\nadd.u32 %c0, %c0, {place};\n{once}");
+        let tensor = plain(&[100], &[64], &[8]);
+        tensor.copied_by(&kernel(1, tensor.bytes()).replace(once, &again))
+    };
+    stored_again("0").unwrap();
+    for place in ["8", "-8"] {
+        let Err(RunError::Fault(fault)) = stored_again(place) else { panic!("no race {place} elements on") };
+        assert!(matches!(fault.kind, FaultKind::Race { .. }), "{fault}");
+    }
 }

@@ -57,24 +57,28 @@ fn blocks_of_a_cluster_share_the_load_of_an_operand() {
 }
 
 #[test]
-fn a_store_box_is_the_widest_swizzle_row_that_divides_the_tile() {
+fn a_store_box_is_the_widest_swizzle_row_of_a_tile_whose_last_one_may_overlap() {
     let store = |output, tile_n| boxes(Sm90Schedule { tile_n, ..PLAIN }, output, Layout::Nt)[2];
     assert_eq!(store(Dtype::Bf16, 256), (64, 16, 128));
     assert_eq!(store(Dtype::F32, 256), (32, 16, 128));
-    assert_eq!(store(Dtype::Bf16, 96), (32, 16, 64));
-    assert_eq!(store(Dtype::Bf16, 208), (16, 16, 32));
-    assert_eq!(store(Dtype::Bf16, 24), (8, 16, 16));
-    assert_eq!(store(Dtype::F32, 24), (8, 16, 32));
+    assert_eq!(store(Dtype::Bf16, 96), (64, 16, 128));
+    assert_eq!(store(Dtype::Bf16, 208), (64, 16, 128));
+    assert_eq!(store(Dtype::Bf16, 24), (16, 16, 32));
+    assert_eq!(store(Dtype::F32, 24), (16, 16, 64));
+    assert_eq!(store(Dtype::F32, 16), (16, 16, 64));
 }
 
 #[test]
-fn a_store_box_of_a_transposed_tile_is_one_warps_columns_by_the_most_rows_that_divide_the_tile() {
+fn a_transposed_tile_has_as_few_store_boxes_of_up_to_64_rows_as_shared_memory_has_room_for() {
     let store = |output, tile_m| boxes(Sm90Schedule { tile_m, swap_ab: true, ..PLAIN }, output, Layout::Nt)[2];
     assert_eq!(store(Dtype::Bf16, 8), (16, 8, 32));
     assert_eq!(store(Dtype::F32, 64), (16, 64, 64));
     assert_eq!(store(Dtype::F32, 96), (16, 48, 64));
-    assert_eq!(store(Dtype::Bf16, 88), (16, 8, 32));
+    assert_eq!(store(Dtype::Bf16, 88), (16, 48, 32));
     assert_eq!(store(Dtype::Bf16, 256), (16, 64, 32));
+    let wide = Sm90Schedule { tile_n: 256, consumers: 2, swap_ab: true, ..PLAIN };
+    let rows = |tile_m| boxes(Sm90Schedule { tile_m, ..wide }, Dtype::Bf16, Layout::Nt)[2].1;
+    assert_eq!([152, 168, 176, 184].map(rows), [56, 56, 32, 16]);
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn sm90_fitted_images(class: &Class, arch: Arch) -> Vec<Schedule> {
 /// Images of several heights, which a portfolio is chosen from: each height as the schedule that has it. No search proposes them, as
 /// one shape needs one tile.
 pub fn images_of_heights(class: &Class, arch: Arch) -> Vec<crate::Schedule> {
-    const CREWS: [(u32, u32, Mode, bool, u32); 11] = [
+    const CREWS: [(u32, u32, Mode, bool, u32); 16] = [
         (64, 1, Mode::Cooperative, false, 64),
         (64, 1, Mode::Cooperative, true, 64),
         (64, 1, Mode::Cooperative, false, 128),
@@ -171,6 +171,11 @@ pub fn images_of_heights(class: &Class, arch: Arch) -> Vec<crate::Schedule> {
         (192, 3, Mode::Cooperative, false, 176),
         (256, 2, Mode::Cooperative, false, 144),
         (256, 2, Mode::Cooperative, true, 96),
+        (128, 1, Mode::Cooperative, false, 128),
+        (128, 1, Mode::Cooperative, false, 192),
+        (128, 2, Mode::Cooperative, false, 256),
+        (192, 3, Mode::Cooperative, false, 192),
+        (256, 2, Mode::Cooperative, false, 192),
     ];
     let tallest = CREWS.map(|(tile_n, consumers, mode, splits, rows_up_to)| Sm90Schedule {
         tile_n,

@@ -151,7 +151,7 @@ impl Cluster<'_, '_> {
         self.reach(by, Place::Shared { block: place.0, index: place.1 }, reads, Access::Read, bytes)?;
         match &to {
             Target::Global(address) => drop(self.reach(by, Place::Global(*address), writes, Access::Write, bytes)?),
-            Target::Tensor(tensor) => self.write_tensor(by, tensor, writes)?,
+            Target::Tensor(tensor) => self.write_tensor(by, tensor, place, writes)?,
         }
         self.tally.request(by.pc, Path::Bulk, Access::Write, &[from], bytes);
         self.enqueue(by, Work::Store { from: place, bytes, to, group, read: None });

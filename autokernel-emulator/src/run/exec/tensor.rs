@@ -1,6 +1,6 @@
 //! Boxes of tensors: which bytes of memory they are, and how they lie in shared memory (PTX ISA, "Tensors").
 
-use crate::check::Event;
+use crate::check::{Event, Touch};
 use crate::device::{GlobalMemory, HANDLE_BYTES, TensorMap};
 use crate::fault::{Access, FaultKind};
 use crate::isa::types::Space;
@@ -8,7 +8,7 @@ use crate::isa::{Address, Source};
 use crate::run::access::{Lane, aligned};
 use crate::run::address::out_of_bounds;
 use crate::run::cluster::Cluster;
-use crate::run::pending::TensorBox;
+use crate::run::pending::{PendingCopy, Target, TensorBox, Work};
 use crate::run::place::Place;
 use crate::run::stop::{Exec, refuse, stop};
 
@@ -79,18 +79,22 @@ impl TensorBox {
 
     /// Writes a box that lay at `shared` to memory.
     pub fn store(&self, memory: &mut GlobalMemory, shared: u32, data: &[u8]) {
+        for (address, bytes) in self.written(shared, data) {
+            let Some((allocation, at)) = memory.find(address, bytes.len() as u64) else { continue };
+            allocation.bytes.get_mut(at..at + bytes.len()).unwrap_or_default().copy_from_slice(&bytes);
+        }
+    }
+
+    /// What a box that lies at `shared` writes, row by row: where, and which bytes.
+    fn written<'s>(&'s self, shared: u32, data: &'s [u8]) -> impl Iterator<Item = (u64, Vec<u8>)> + 's {
         let row_bytes = self.map.row_bytes();
-        for row in self.rows() {
-            let Some((address, skipped, count)) = row.inside else { continue };
+        self.rows().filter_map(move |row| {
+            let (address, skipped, count) = row.inside?;
             let unit =
                 |byte: u64| self.place(shared, row.number * row_bytes + byte / UNIT * UNIT) + (byte % UNIT) as usize;
-            let written = clipped(skipped, count, row_bytes);
-            let Some((allocation, at)) = memory.find(address, written) else { continue };
-            let target = allocation.bytes.get_mut(at..at + written as usize).unwrap_or_default();
-            for (byte, target) in (skipped..).zip(target) {
-                *target = data.get(unit(byte)).copied().unwrap_or(0);
-            }
-        }
+            let bytes = skipped..skipped + clipped(skipped, count, row_bytes);
+            Some((address, bytes.map(|byte| data.get(unit(byte)).copied().unwrap_or(0)).collect()))
+        })
     }
 
     /// Where a byte of the box, by its offset without swizzle, lies in the copied bytes.
@@ -163,13 +167,60 @@ impl Cluster<'_, '_> {
         Ok(())
     }
 
-    /// Checks the bytes of memory that a store will write.
-    pub(super) fn write_tensor(&mut self, by: Lane, tensor: &TensorBox, event: Event) -> Exec<()> {
-        let row_bytes = tensor.map.row_bytes();
-        for (address, skipped, count) in tensor.rows().filter_map(|row| row.inside) {
-            let bytes = clipped(skipped, count, row_bytes) as u32;
-            self.reach(by, Place::Global(address), event, Access::Write, bytes)?;
+    /// Checks the bytes of memory that a store of what lies at `from` will write.
+    pub(super) fn write_tensor(
+        &mut self,
+        by: Lane,
+        tensor: &TensorBox,
+        (block, index): (usize, u32),
+        event: Event,
+    ) -> Exec<()> {
+        let shared = &self.blocks[block].shared;
+        let range = index as usize..index as usize + tensor.bytes() as usize;
+        let data = shared.get(range).unwrap_or_default().to_vec();
+        let pending = self.stored_by(by);
+        for (address, bytes) in tensor.written(self.context.shared_base + index, &data) {
+            let mut at = address;
+            for part in self.are_there(&pending, address, &bytes).chunk_by(|a, b| a == b) {
+                let touch = Touch { event, access: Access::Write, again: part.first() == Some(&true) };
+                self.reach_global(by, at, touch, part.len() as u32)?;
+                at += part.len() as u64;
+            }
         }
         Ok(())
+    }
+
+    /// What stores of that lane that are under way write.
+    fn stored_by(&self, by: Lane) -> Vec<(u64, Vec<u8>)> {
+        let base = self.context.shared_base;
+        let of = |copy: &PendingCopy| match &copy.work {
+            Work::Store { from, bytes, to: Target::Tensor(tensor), read, .. }
+                if (copy.warp, copy.lane) == (by.warp, by.lane) =>
+            {
+                let range = from.1 as usize..(from.1 + bytes) as usize;
+                let here = self.blocks[from.0].shared.get(range).unwrap_or_default();
+                Vec::from_iter(tensor.written(base + from.1, read.as_deref().unwrap_or(here)))
+            }
+            _ => Vec::new(),
+        };
+        self.copies.iter().flat_map(of).collect()
+    }
+
+    /// Of each byte at `address` whether it is what `pending` stores leave there or, where none writes it, what lies there.
+    fn are_there(&mut self, pending: &[(u64, Vec<u8>)], address: u64, bytes: &[u8]) -> Vec<bool> {
+        let end = |start: u64, bytes: &[u8]| start + bytes.len() as u64;
+        let meets = |other: &&(u64, Vec<u8>)| other.0 < end(address, bytes) && address < end(other.0, &other.1);
+        let pending: Vec<_> = pending.iter().filter(meets).collect();
+        let lying = self.memory.find(address, bytes.len() as u64);
+        let lying = lying.and_then(|(allocation, at)| allocation.bytes.get(at..at + bytes.len())).unwrap_or_default();
+        let is_there = |(at, byte): (u64, &u8)| {
+            let of = |(start, other): &(u64, Vec<u8>)| other.get((address + at).checked_sub(*start)? as usize).copied();
+            let mut left = pending.iter().filter_map(|store| of(store));
+            match left.next() {
+                Some(first) => first == *byte && left.all(|other| other == *byte),
+                None => lying.get(at as usize) == Some(byte),
+            }
+        };
+        (0..).zip(bytes).map(is_there).collect()
     }
 }

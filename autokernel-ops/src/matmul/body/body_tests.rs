@@ -195,3 +195,16 @@ fn a_body_of_as_many_registers_as_there_may_be_has_a_default_and_one_of_more_is_
         assert_eq!(Schedule::default_for(&class, arch).check(&class, arch), Ok(()));
     }
 }
+
+#[test]
+fn a_body_runs_once_on_each_element_of_store_boxes_that_divide_the_tile() {
+    let class = problem().class();
+    let of = |schedule: Sm90Schedule| schedule.store_box(&class);
+    for tile_n in (16..=256u32).step_by(8) {
+        assert!(tile_n.is_multiple_of(of(Sm90Schedule { tile_n, ..Sm90Schedule::PLAIN }).columns), "{tile_n}");
+    }
+    for tile_m in (8..=256u32).step_by(8) {
+        let tile = Sm90Schedule { tile_m, swap_ab: true, ..Sm90Schedule::PLAIN };
+        assert!(tile_m.is_multiple_of(of(tile).rows), "{tile_m}");
+    }
+}

@@ -41,7 +41,7 @@ fn leaves_a_body_registers(class: &Class, tile: &Sm90Schedule) -> bool {
 
 /// As many stages as fit beside one store box of the widest elements, so that they do not depend on what is written.
 fn stages(class: &Class, tile: &Sm90Schedule) -> u32 {
-    let store_box = tile.store_box(class).rows * WARP_ROWS * Dtype::F32.bytes();
+    let store_box = tile.dividing_store_box(class).rows * WARP_ROWS * Dtype::F32.bytes();
     let staging = tile.consumers * WARPS_PER_WARPGROUP * store_box;
     let [none, one] = [0, 1].map(|stages| Sm90Schedule { stages, ..*tile }.shared_bytes_with(class, 0));
     (MAX_SHARED_BYTES.saturating_sub(none + staging) / (one - none)).min(MOST_STAGES)

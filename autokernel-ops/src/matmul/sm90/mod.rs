@@ -40,6 +40,10 @@ const TMA_ALIGNMENT: u32 = 128;
 const SWIZZLE_ATOM_BYTES: u32 = 1024;
 /// What a box says whose rows lie one after the other.
 const UNSWIZZLED: u32 = 16;
+/// Rows of a swizzle in bytes, as wide as a store box may be, and the most rows of one of a transposed tile, in steps of this many.
+const STORED_BYTES: [u32; 3] = [128, 64, 32];
+const MOST_STORED_ROWS: u32 = 64;
+const STORED_STEP: u32 = 8;
 /// Registers of one SM, and the most that a thread may have.
 const REGISTER_FILE: u32 = 65_536;
 const MAX_REGISTERS: u32 = 255;
@@ -208,18 +212,36 @@ impl Sm90Schedule {
         (REGISTER_FILE / self.threads().max(1)).min(MAX_REGISTERS) / 8 * 8
     }
 
-    /// What one warp stores at a time: its 16 rows, as wide as the widest swizzle that divides a tile's row, or the next one if that leaves
-    /// room for what is loaded; or, swapped, its 16 columns, as high as the most rows up to 64 that divide a tile's.
+    /// What one warp stores at a time: its 16 rows by some columns of the tile, or, swapped, its 16 columns by some rows. Each waits for the
+    /// one before, so there are as few as shared memory has room for: where they do not divide the tile, the last stores some of it again.
     pub fn store_box(&self, problem: &Class) -> TileBox {
-        let element = problem.output.bytes();
-        if self.swap_ab {
-            let rows = (8..=64).rev().step_by(8).find(|&rows| self.tile_m.is_multiple_of(rows)).unwrap_or(8);
-            return TileBox { rows, columns: WARP_ROWS, swizzle: WARP_ROWS * element };
+        let divides = self.dividing_store_box(problem);
+        // A body runs on a box at a time, and once on each element.
+        if problem.body.is_some() {
+            return divides;
         }
-        let row = problem.columns_of_c(self.tile_n) * element;
-        let of = |swizzle| TileBox { rows: WARP_ROWS, columns: swizzle / element, swizzle };
-        let mut boxes = [128, 64, 32].into_iter().filter(|&width| row.is_multiple_of(width)).map(of);
-        let widest = boxes.next().unwrap_or(of(16));
+        let fits = |of: &TileBox| self.shared_bytes_of(problem, *of, 1) <= MAX_SHARED_BYTES;
+        if self.swap_ab {
+            let fewer = self.tile_m.div_ceil(MOST_STORED_ROWS)..self.tile_m / divides.rows;
+            let rows = |count| self.tile_m.div_ceil(count).next_multiple_of(STORED_STEP);
+            return fewer.map(|count| stored_rows(problem, rows(count))).find(fits).unwrap_or(divides);
+        }
+        let row = problem.columns_of_c(self.tile_n) * problem.output.bytes();
+        let wider = STORED_BYTES.into_iter().filter(|&width| divides.swizzle < width && width <= row);
+        wider.map(|width| stored_columns(problem, width)).find(fits).unwrap_or(divides)
+    }
+
+    /// The widest swizzle that divides a tile's row, or the next one if that leaves room for what is loaded; or, swapped, the most rows up
+    /// to 64 that divide a tile's.
+    fn dividing_store_box(&self, problem: &Class) -> TileBox {
+        if self.swap_ab {
+            let mut rows = (STORED_STEP..=MOST_STORED_ROWS).rev().step_by(STORED_STEP as usize);
+            return stored_rows(problem, rows.find(|&rows| self.tile_m.is_multiple_of(rows)).unwrap_or(STORED_STEP));
+        }
+        let row = problem.columns_of_c(self.tile_n) * problem.output.bytes();
+        let of = |width| stored_columns(problem, width);
+        let mut boxes = STORED_BYTES.into_iter().filter(|&width| row.is_multiple_of(width)).map(of);
+        let widest = boxes.next().unwrap_or(of(UNSWIZZLED));
         if self.fits_loads(problem, widest) { widest } else { boxes.next().unwrap_or(widest) }
     }
 
@@ -272,4 +294,14 @@ impl Sm90Schedule {
             raster: self.raster,
         }
     }
+}
+
+/// A box of one warp's columns of a transposed tile.
+fn stored_rows(problem: &Class, rows: u32) -> TileBox {
+    TileBox { rows, columns: WARP_ROWS, swizzle: WARP_ROWS * problem.output.bytes() }
+}
+
+/// A box of one warp's rows.
+fn stored_columns(problem: &Class, bytes: u32) -> TileBox {
+    TileBox { rows: WARP_ROWS, columns: bytes / problem.output.bytes(), swizzle: bytes }
 }

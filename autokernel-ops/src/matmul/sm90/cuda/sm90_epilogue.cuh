@@ -145,6 +145,8 @@ struct Epilogue {
   }
 
   static constexpr int kChunk = G::kSwapAB ? G::kStoreRows : G::kStoreColumns;  // columns of wgmma
+  static constexpr int kLast = G::kWidthOfOne - kChunk;
+  static_assert(!Body::kExists || G::kWidthOfOne % kChunk == 0, "a body runs once on each element");
 
   // The chunks from column kFirst of wgmma on.
   template <int kFirst, typename... Other>
@@ -189,8 +191,10 @@ struct Epilogue {
     }
     buffer = (buffer + 1) % G::kEpilogueBuffers;
     if constexpr (kFirst + kChunk < G::kWidthOfOne) {
-      store_from<kFirst + kChunk>(acc, row + (G::kSwapAB ? kChunk : 0), column + (G::kSwapAB ? 0 : kChunk), statistics,
-                                   others...);
+      // The last one ends with the tile and, where chunks do not divide it, stores some of the one before again.
+      constexpr int kNext = kFirst + kChunk < kLast ? kFirst + kChunk : kLast;
+      constexpr int kStep = kNext - kFirst;
+      store_from<kNext>(acc, row + (G::kSwapAB ? kStep : 0), column + (G::kSwapAB ? 0 : kStep), statistics, others...);
     }
   }
 

@@ -119,9 +119,9 @@ struct Geometry {
   static constexpr int kSharedBytes = Schedule::kSharedBytes;
   static_assert(kSharedBytes == kSwizzleAtomBytes + kStages * kStageBytes + kStagingBytes + kBarrierBytes,
                 "the launch asks for what SharedLayout lays out, aligned to a swizzle atom");
-  static_assert(kSwapAB ? kStoreColumns == kWarpRows && kTileM % kStoreRows == 0
-                        : kStoreRows == kWarpRows && kColumns % kStoreColumns == 0,
-                "store boxes divide what a warp holds of the tile");
+  static_assert(kSwapAB ? kStoreColumns == kWarpRows && kStoreRows <= kTileM && kStoreRows % 8 == 0
+                        : kStoreRows == kWarpRows && kStoreColumns <= kColumns && kStoreColumns % 8 == 0,
+                "store boxes lie in what a warp holds of the tile");
 
   static_assert(sizeof(Input) == 2 || (!kAMajorM && !kBMajorN), "layout_is_one_that_wgmma_reads");
   static_assert(kTileK * static_cast<int>(sizeof(Input)) == kSwizzleBytes, "a row of a stage is one swizzle row");
