@@ -68,6 +68,26 @@ fn schedules() -> Vec<Schedule> {
             candidates.push(Sm90Schedule { tile_m, tile_n, consumers, cluster_m, cluster_n, stages: 4, ..plain });
         }
     }
+    // The same for tiles that are computed transposed, as deep as fits, and for ping-pong.
+    for (cluster_m, cluster_n) in [(2, 1), (1, 2)] {
+        let swapped = Sm90Schedule { swap_ab: true, cluster_m, cluster_n, ..plain };
+        for (tile_m, stages) in [(48, 9), (64, 8), (80, 7), (96, 6), (112, 6), (128, 6), (144, 5), (176, 5)] {
+            candidates.push(Sm90Schedule { tile_m, stages, consumers: 2, mode: Mode::PingPong, ..swapped });
+        }
+        for (tile_m, tile_n, stages) in
+            [(48, 64, 12), (56, 64, 12), (64, 64, 12), (96, 64, 10), (48, 128, 9), (64, 128, 8)]
+        {
+            candidates.push(Sm90Schedule { tile_m, tile_n, stages, ..swapped });
+        }
+    }
+    for (tile_m, tile_n) in [(64, 128), (64, 192), (64, 256), (128, 64), (128, 128), (128, 160)] {
+        let (consumers, mode) = (2, Mode::PingPong);
+        candidates.push(Sm90Schedule { tile_m, tile_n, consumers, mode, cluster_n: 2, stages: 4, ..plain });
+    }
+    for (tile_m, tile_n, consumers) in [(64, 96, 1), (64, 160, 1), (64, 192, 1), (64, 64, 1), (128, 128, 2)] {
+        candidates.push(Sm90Schedule { tile_m, tile_n, consumers, cluster_n: 2, stages: 6, ..plain });
+        candidates.push(Sm90Schedule { tile_m, tile_n, consumers, cluster_m: 2, stages: 6, ..plain });
+    }
     let class = problem().class();
     let candidates = candidates.into_iter().map(Schedule::from);
     candidates.filter(|schedule| schedule.check(&class, Arch::SM_90A).is_ok()).collect()

@@ -4,6 +4,7 @@
 use autokernel_core::Arch;
 
 use super::schedule::{Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
+use crate::matmul::many::Many;
 use crate::matmul::problem::Class;
 
 const RASTER: Raster = Raster { order: RasterOrder::AlongM, group: 8 };
@@ -78,6 +79,18 @@ pub(super) fn portfolio(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
     images.into_iter().map(crate::Schedule::from).collect()
 }
 
+/// For batches of 16 bits, beside what ships for single products, of which these have shorter sums, narrower results, and rows that begin
+/// anywhere in a line: tiles that store little at once, and clusters, which ask for such rows once. They led on an H200 at drawn
+/// shapes (`docs/results/README.md`, batches and groups).
+pub(super) fn of_batches(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
+    let serves = arch == Arch::SM_90A
+        && problem.many() == Many::Batch
+        && problem.input.bytes() == 2
+        && problem.weights.is_none();
+    let images = OF_BATCHES.iter().map(|&it| Schedule::Sm90(it)).filter(|it| it.check(problem, arch).is_ok());
+    images.filter(|_| serves).map(crate::Schedule::from).collect()
+}
+
 /// For groups of rows, whose products are small beside their weights: beside what ships for 16 bits, the wide tiles that read a
 /// group's weights in few parts, for as many rows as a group has. A split of K, which ships for few tiles, serves no groups.
 fn of_groups(problem: &Class) -> Vec<crate::Schedule> {
@@ -149,6 +162,27 @@ const OF_WEIGHTS: [Sm90Schedule; 11] = [
 const OF_GROUPS: [Sm90Schedule; 3] = {
     const WIDE: Sm90Schedule = Sm90Schedule { tile_n: 256, consumers: 2, raster: RASTER, ..Sm90Schedule::PLAIN };
     [WIDE, Sm90Schedule { swap_ab: true, ..WIDE }, Sm90Schedule { tile_m: 64, stages: 5, swap_ab: true, ..WIDE }]
+};
+
+const OF_BATCHES: [Sm90Schedule; 12] = {
+    const PLAIN: Sm90Schedule = Sm90Schedule { raster: RASTER, ..Sm90Schedule::PLAIN };
+    const SHARED: Sm90Schedule = Sm90Schedule { consumers: 2, ..PLAIN };
+    const IN_TURN: Sm90Schedule = Sm90Schedule { mode: Mode::PingPong, ..SHARED };
+    const OF_THREE: Sm90Schedule = Sm90Schedule { tile_m: 192, consumers: 3, ..PLAIN };
+    [
+        Sm90Schedule { tile_n: 192, cluster_m: 2, ..SHARED },
+        Sm90Schedule { tile_n: 256, cluster_m: 2, ..SHARED },
+        Sm90Schedule { tile_n: 256, ..SHARED },
+        Sm90Schedule { tile_n: 160, cluster_m: 2, ..OF_THREE },
+        Sm90Schedule { cluster_n: 2, ..IN_TURN },
+        Sm90Schedule { tile_n: 64, stages: 6, ..IN_TURN },
+        Sm90Schedule { tile_m: 64, stages: 6, ..IN_TURN },
+        Sm90Schedule { tile_m: 64, tile_n: 192, stages: 6, ..IN_TURN },
+        Sm90Schedule { tile_m: 64, tile_n: 192, cluster_m: 2, ..IN_TURN },
+        Sm90Schedule { tile_m: 64, stages: 8, cluster_m: 2, swap_ab: true, ..IN_TURN },
+        Sm90Schedule { tile_m: 96, tile_n: 64, stages: 8, swap_ab: true, ..PLAIN },
+        Sm90Schedule { tile_m: 64, tile_n: 96, stages: 6, ..PLAIN },
+    ]
 };
 
 const OF_OTHER_BITS: [Sm90Schedule; 6] = {

@@ -335,7 +335,8 @@ impl operation::Class for Class {
     }
 
     fn beside_portfolio(&self, arch: Arch) -> Vec<Schedule> {
-        skinny::portfolio(self, arch).into_iter().map(Schedule::from).collect()
+        let skinny = skinny::portfolio(self, arch).into_iter().map(Schedule::from);
+        skinny.chain(super::default::of_batches(self, arch)).collect()
     }
 
     fn forecast(&self, schedule: &Schedule, constants: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>> {

@@ -12,14 +12,37 @@ use crate::matmul::plan::VECTOR_BYTES;
 const LAUNCH_US: f64 = 1.1;
 const SHARE_OF_MEMORY: f64 = 0.68;
 
+const SECTOR_BYTES: u64 = 32;
+
 /// Of a launch on dense matrices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Copies {
     /// Bytes that are read and written again; none where every factor is loaded from where it is.
     pub bytes: f64,
-    /// Whether each row that the product then loads begins at a cache line.
-    pub a_is_lined: bool,
-    pub b_is_lined: bool,
+    /// What each row that the product then loads begins at.
+    pub a_begins: Begins,
+    pub b_begins: Begins,
+}
+
+/// The largest unit of L2 at which every row of an operand begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begins {
+    AtLines,
+    AtSectors,
+    Anywhere,
+}
+
+impl Begins {
+    /// Rows of so many bytes, one behind the other.
+    pub fn of(row_bytes: u64) -> Self {
+        if row_bytes.is_multiple_of(Alignment::LINE) {
+            Begins::AtLines
+        } else if row_bytes.is_multiple_of(SECTOR_BYTES) {
+            Begins::AtSectors
+        } else {
+            Begins::Anywhere
+        }
+    }
 }
 
 /// Matrices of a factor, one behind the other.
@@ -34,13 +57,13 @@ impl Copies {
     pub fn new(image: &Traits, load: &Load) -> Self {
         let (a, b) = (load.a(image), load.b(image));
         if image.reads_in_place {
-            return Copies { bytes: 0.0, a_is_lined: a.begins_at_lines(), b_is_lined: b.begins_at_lines() };
+            return Copies { bytes: 0.0, a_begins: Begins::of(a.row_bytes), b_begins: Begins::of(b.row_bytes) };
         }
         let second_factors = f64::from(image.geometry.tile_n / image.geometry.columns);
         Copies {
             bytes: a.copied_bytes() + second_factors * b.copied_bytes(),
-            a_is_lined: a.is_lined(),
-            b_is_lined: b.is_lined(),
+            a_begins: a.loaded(),
+            b_begins: b.loaded(),
         }
     }
 
@@ -66,13 +89,10 @@ impl Factor {
         if self.is_copied() { self.rows * self.row_bytes as f64 * self.matrices } else { 0.0 }
     }
 
-    fn is_lined(&self) -> bool {
-        self.begins_at_lines() || (self.row_bytes >= Alignment::LINED_ROW && self.is_copied())
-    }
-
-    /// Whether each row does, where it lies.
-    fn begins_at_lines(&self) -> bool {
-        self.row_bytes.is_multiple_of(Alignment::LINE)
+    /// What rows begin at where they are loaded from.
+    fn loaded(&self) -> Begins {
+        let is_lined = self.row_bytes >= Alignment::LINED_ROW && self.is_copied();
+        if is_lined { Begins::AtLines } else { Begins::of(self.row_bytes) }
     }
 }
 
@@ -111,8 +131,8 @@ mod tests {
     fn copied(layout: Layout, extents: Extents) -> (f64, bool, bool) {
         let class = Problem::new(Dtype::Bf16, layout, "identity".parse().unwrap()).class();
         let image = Traits::new(&class, &Schedule::Sm90(Sm90Schedule::PLAIN));
-        let Copies { bytes, a_is_lined, b_is_lined } = Copies::new(&image, &Load::of_products(&extents));
-        (bytes, a_is_lined, b_is_lined)
+        let Copies { bytes, a_begins, b_begins } = Copies::new(&image, &Load::of_products(&extents));
+        (bytes, a_begins == Begins::AtLines, b_begins == Begins::AtLines)
     }
 
     #[test]

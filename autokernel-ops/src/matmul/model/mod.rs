@@ -11,6 +11,7 @@ mod forecast;
 mod instruction;
 mod load;
 mod order;
+mod stores;
 mod traffic;
 mod traits;
 mod turns;
@@ -21,27 +22,16 @@ pub use crate::forecast::Machine;
 pub use constants::Constants;
 use copies::Copies;
 pub use forecast::{forecast, splits_of};
-use instruction::Instruction;
 use load::Load;
+use stores::Stores;
 pub use traits::Traits;
 use turns::Turns;
 
-use super::plan::VECTOR_BYTES;
 use super::sm90::Sharing;
 
 /// Until the flag of sums that are handed on is seen by another SM, in microseconds. An estimate: a store, a fence and a
 /// load, each to L2 and back.
 const HAND_ON_US: f64 = 2.0;
-
-/// Rows of C that do not begin at multiples of 16 bytes are stored by each lane, not by TMA, in so much more time: on an H200
-/// 309x32001x4096 and 8056x1001x1280 take 3.2 and 5.5 µs a tile of 112x192 and 128x256 beyond what stores by TMA were predicted to.
-const ORDINARY_STORES: f64 = 4.0;
-
-/// Tiles that are computed transposed are stored 16 columns at a time, of 16 bits one sector of L2. Rows of C that do not begin at
-/// sectors make two parts of each, and an H200 took 3.5, 3.8 and 4.9 µs a tile of 128x128, 128x128 and 176x128, at 57 products of
-/// 2904x184x48, 167 of 832x360x184 and 65 of 1032x888x176, where by rows of whole sectors or not transposed it took a half to a third.
-const PARTS_OF_SECTORS: f64 = 2.5;
-const SECTOR_BYTES: f64 = 32.0;
 
 /// What a kernel that reads few rows' factors in place takes over what the constants, fitted to others, say. An H200 took 1.9 and 2.2
 /// where a weight's rows lie across K (1x21841x1024 and 1x51866x1280), 0.9 to 1.2 where they lie along it
@@ -103,9 +93,12 @@ impl Model {
         let tile_ms = stages * self.stage_ms(image, load, &copies, &turns);
         let main_ms = turns.longest * tile_ms;
         let memory_ms = load.bytes(image) / (machine.memory_gb_per_s * 1e6 * constants.memory);
-        let per_tile_ms = self.store_ms(image, load.sizes, tile_ms, &turns) + turns.longest * constants.tile_us * 1e-3;
-        let all = norm(main_ms, memory_ms, constants.memory_norm)
-            + per_tile_ms
+        let stores = Stores::new(self, image, load, stages * self.loads_ms(image, load, &copies, &turns), tile_ms);
+        // Memory is written meanwhile too, but what the last tile stores nothing hides.
+        let busy_ms = main_ms + stores.seen_ms * (turns.longest - 1.0).max(0.0);
+        let all = norm(busy_ms, memory_ms, constants.memory_norm)
+            + stores.last_ms
+            + turns.longest * constants.tile_us * 1e-3
             + self.split_ms(image, turns.longest)
             + self.hand_on_ms(image, &turns)
             + self.between_tiles_ms(image, &turns)
@@ -129,9 +122,7 @@ impl Model {
         let rate_per_sm = machine.matrix_tflops * 1e9 * constants.sustained / f64::from(machine.sm_count.max(1));
         let reached = image.efficiency * image.instruction.share_of_rate(machine.capability);
         let compute_ms = 2.0 * tile_m * tile_n * tile_k / (rate_per_sm * reached);
-        let bytes = self.requested(image, load, copies) * tile_k * image.input_bytes;
-        let share_of_sms = turns.active / f64::from(machine.sm_count.max(1));
-        let l2_ms = bytes * share_of_sms / (constants.l2_gb_per_s * 1e6);
+        let l2_ms = self.loads_ms(image, load, copies, turns);
         let clustered = geometry.cluster_m * geometry.cluster_n > 1;
         let wait = if clustered { constants.cluster_wait } else { 1.0 };
         // Of the stages only as many as the ring holds are on their way at once (Little's law).
@@ -141,18 +132,11 @@ impl Model {
         slowest + constants.contention * (limits.iter().sum::<f64>() - slowest)
     }
 
-    /// Stores that nothing hides: cooperative consumers multiply nothing while they store. Others hide what takes no longer than a tile's
-    /// main loop does.
-    fn store_ms(&self, image: &Traits, sizes: [u32; 3], tile_ms: f64, turns: &Turns) -> f64 {
-        let slower = slower_stores(image, sizes);
-        let bytes = f64::from(image.geometry.tile_m * image.geometry.columns) * image.output_bytes;
-        let one_ms = slower * bytes / self.stored_per_ms();
-        let seen_ms = match (image.ping_pong, slower > 1.0) {
-            (false, _) => one_ms,
-            (true, false) => self.constants.ping_pong_store * one_ms,
-            (true, true) => (self.constants.ping_pong_store * one_ms).max(one_ms - tile_ms),
-        };
-        one_ms + seen_ms * (turns.longest - 1.0).max(0.0)
+    /// What L2 takes to give a block the operands of one stage.
+    fn loads_ms(&self, image: &Traits, load: &Load, copies: &Copies, turns: &Turns) -> f64 {
+        let bytes = self.requested(image, load, copies) * f64::from(image.geometry.tile_k) * image.input_bytes;
+        let share_of_sms = turns.active / f64::from(self.machine.sm_count.max(1));
+        bytes * share_of_sms / (self.constants.l2_gb_per_s * 1e6)
     }
 
     /// Bytes that an SM stores in a millisecond.
@@ -180,20 +164,6 @@ impl Model {
         let sent = 1.0 - 1.0 / f64::from(geometry.split_k);
         let bytes = f64::from(geometry.tile_m * geometry.tile_n * 4) * sent;
         longest * (self.constants.split_us * 1e-3 + bytes / (self.constants.peer_gb_per_s * 1e6))
-    }
-}
-
-/// What the stores of an image take over what those of whole units take.
-fn slower_stores(image: &Traits, [_, n, _]: [u32; 3]) -> f64 {
-    // The portable family stores by vectors, into a copy where C lies elsewhere.
-    if image.instruction != Instruction::Wgmma {
-        return 1.0;
-    }
-    let begin_at = |bytes: f64| f64::from(n) * image.output_bytes % bytes == 0.0;
-    match (begin_at(VECTOR_BYTES.into()), image.transposed && !begin_at(SECTOR_BYTES)) {
-        (false, _) => ORDINARY_STORES,
-        (true, true) => PARTS_OF_SECTORS,
-        (true, false) => 1.0,
     }
 }
 

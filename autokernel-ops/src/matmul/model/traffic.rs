@@ -1,6 +1,6 @@
 //! What the blocks of a launch ask L2 for.
 
-use super::copies::Copies;
+use super::copies::{Begins, Copies};
 use super::instruction::Instruction;
 use super::load::Load;
 use super::{Model, Traits};
@@ -13,6 +13,9 @@ const CP_ASYNC_PADDING: f64 = 1.0;
 /// two lines, of 8608 three of four. At 3967x4304x1152 and 1652x1000x2048 (nn) an H200 takes what these come to at 64
 /// bytes a clock and SM, with no pair's share (`docs/results/drawn-h200`).
 const STRADDLING_ACROSS_K: f64 = 1.8;
+/// The same of rows along K that begin between sectors: at 50 drawn batches, of which 16 have such rows, an H200 takes what these come to with
+/// no pair's share, and blocks of a cluster, which load half each, lead (`docs/results/batches-h200/choice-schedules.txt.gz`).
+const PARTS_OF_SECTORS: f64 = 1.8;
 
 impl Model {
     /// Rows of A and columns of B that a block asks for in a stage, as so many of those that are there and begin at a line.
@@ -25,8 +28,8 @@ impl Model {
         let columns = n.saturating_mul(geometry.tile_n / geometry.columns);
         let alone = geometry.cluster_m * geometry.cluster_n * geometry.split_k > 1;
         let rows_there = if load.next_rows_follow { m.next_multiple_of(geometry.tile_m) } else { m };
-        let rows = self.of_tile(geometry.tile_m, rows_there, self.line(copies.a_is_lined, image.a_is_row_major));
-        let columns = self.of_tile(geometry.tile_n, columns, self.line(copies.b_is_lined, !image.b_is_row_major));
+        let rows = self.of_tile(geometry.tile_m, rows_there, self.line(copies.a_begins, image.a_is_row_major));
+        let columns = self.of_tile(geometry.tile_n, columns, self.line(copies.b_begins, !image.b_is_row_major));
         let of_pair = |is_shared: bool| if is_shared && !alone { OF_A_PAIR } else { 1.0 };
         let has_rows_of_tiles = m > geometry.tile_m;
         let of_a = of_pair(rows.is_shared && !has_rows_of_tiles) / f64::from(geometry.cluster_n);
@@ -43,11 +46,12 @@ impl Model {
     }
 
     /// What loading 128 bytes of an operand asks for, whose rows lie along K or across it.
-    fn line(&self, is_lined: bool, is_along_k: bool) -> Line {
-        match (is_lined, is_along_k) {
-            (true, _) => Line { requests: 1.0, is_shared: true },
-            (false, true) => Line { requests: self.constants.straddling, is_shared: true },
-            (false, false) => Line { requests: STRADDLING_ACROSS_K, is_shared: false },
+    fn line(&self, begins: Begins, is_along_k: bool) -> Line {
+        match (begins, is_along_k) {
+            (Begins::AtLines, _) => Line { requests: 1.0, is_shared: true },
+            (Begins::AtSectors, true) => Line { requests: self.constants.straddling, is_shared: true },
+            (Begins::Anywhere, true) => Line { requests: PARTS_OF_SECTORS, is_shared: false },
+            (_, false) => Line { requests: STRADDLING_ACROSS_K, is_shared: false },
         }
     }
 
