@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::KernelSource;
-use autokernel_codegen::matmul::schedule::{Mode, Raster, Sm90Schedule};
+use autokernel_codegen::matmul::schedule::{Mode, Raster, RasterOrder, Sm90Schedule};
 use autokernel_codegen::nvcc::{CompileError, Compiler, Nvcc};
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::rows::{RowsSchedule, Schedule as RowsOrRing, problem as problem_of_rows, sm90};
@@ -229,13 +229,14 @@ fn is_for_gpu() -> bool {
 }
 
 /// Schedules for two products that may lead: large tiles for many rows, transposed ones for few.
-fn gated_schedules() -> [Sm90Schedule; 20] {
+fn gated_schedules() -> [Sm90Schedule; 23] {
     let [narrow, broad] = [8, 16].map(|group| Raster { group, ..Raster::PLAIN });
     let plain = Sm90Schedule { consumers: 2, raster: narrow, ..Sm90Schedule::PLAIN };
     let wide = Sm90Schedule { tile_n: 256, ..plain };
     let ping_pong = Sm90Schedule { mode: Mode::PingPong, stages: 5, ..plain };
     let few = Sm90Schedule { swap_ab: true, tile_m: 16, consumers: 1, stages: 12, ..plain };
     let more = Sm90Schedule { tile_m: 64, stages: 8, ..few };
+    let slim = Sm90Schedule { tile_n: 96, stages: 7, ..ping_pong };
     [
         wide,
         Sm90Schedule { cluster_m: 2, ..wide },
@@ -245,6 +246,9 @@ fn gated_schedules() -> [Sm90Schedule; 20] {
         Sm90Schedule { swap_ab: true, ..wide },
         Sm90Schedule { stages: 6, ..ping_pong },
         Sm90Schedule { stages: 6, raster: broad, ..ping_pong },
+        slim,
+        Sm90Schedule { raster: Raster { order: RasterOrder::AlongN, ..broad }, ..slim },
+        Sm90Schedule { tile_m: 64, tile_n: 192, stages: 6, raster: broad, ..ping_pong },
         Sm90Schedule { tile_n: 160, ..ping_pong },
         Sm90Schedule { tile_n: 160, raster: broad, ..ping_pong },
         Sm90Schedule { tile_m: 64, tile_n: 256, raster: broad, ..ping_pong },

@@ -53,32 +53,52 @@ struct Divisor {
 
 __device__ __forceinline__ float quotient(float x, const Divisor& divisor) { return x * divisor.reciprocal * divisor.scale; }
 
-// 1 + tanh(x), as 2 / (1 + exp(-2 x)): to a few units in the last place and two for each unit of |x|, where the sum would
-// cancel too.
-__device__ __forceinline__ float one_plus_tanh(float x) {
+// 1 / x of x >= 1: one unit in the last place. Below 2^-126 it is zero.
+__device__ __forceinline__ float reciprocal_of_large(float x) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
+// of / (1 + exp(x)): a few units in the last place and one for each unit of |x|. Beyond x = 87 it is zero.
+__device__ __forceinline__ float over_one_plus_exp(float of, float x) { return of * reciprocal_of_large(1.0f + exp(x)); }
+
+// What follows computes a function at a multiple of `x`, which is a constant and costs nothing.
+
+// Half of 1 + tanh(scale * x), as 1 / (1 + exp(-2 scale * x)): to a few units in the last place and two for each unit of |scale * x|,
+// where the sum would cancel too.
+__device__ __forceinline__ float half_one_plus_tanh(float x, float scale = 1.0f) {
   constexpr float kMinus2Log2E = -2.88539008f;
-  float half;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(half) : "f"(1.0f + exp2(x * kMinus2Log2E)));
-  return 2.0f * half;
+  return reciprocal_of_large(1.0f + exp2(x * (scale * kMinus2Log2E)));
 }
 
-// 1 - erf(x) of x >= 0: 2 to a polynomial that is within 2^-17 of log2(1 - erf(x)) up to 4, where the result is 1.5e-8, and
-// falls beyond it. Its coefficients are the minimax ones of its degree without a constant.
-__device__ __forceinline__ float erfc(float x) {
-  float p = -1.9977375e-5f;
-  p = fmaf(p, x, 4.8202390e-4f);
-  p = fmaf(p, x, -5.2049691e-3f);
-  p = fmaf(p, x, 3.3869080e-2f);
-  p = fmaf(p, x, -0.15238497f);
-  p = fmaf(p, x, -0.91710329f);
-  p = fmaf(p, x, -1.62805986f);
-  return exp2(p * x);
+__device__ __forceinline__ float one_plus_tanh(float x, float scale = 1.0f) { return 2.0f * half_one_plus_tanh(x, scale); }
+
+// 1 - erf(scale * x) of scale * x >= 0, times 2^kExponent: 2 to a polynomial that is within 2^-17 of log2(1 - erf(x)) up to 4, where the
+// result is 1.5e-8, and falls beyond it. Its coefficients are the minimax ones of its degree without a constant.
+template <int kExponent>
+__device__ __forceinline__ float erfc(float x, float scale) {
+  constexpr float kCoefficients[] = {-1.62805986f,   -0.91710329f,    -0.15238497f,  3.3869080e-2f,
+                                     -5.2049691e-3f, 4.8202390e-4f, -1.9977375e-5f};
+  constexpr int kDegree = sizeof(kCoefficients) / sizeof(float);
+  float powers[kDegree];  // of the scale
+#pragma unroll
+  for (int i = 0; i < kDegree; ++i) powers[i] = i == 0 ? scale : powers[i - 1] * scale;
+  float p = kCoefficients[kDegree - 1] * powers[kDegree - 1];
+#pragma unroll
+  for (int i = kDegree - 2; i >= 0; --i) p = fmaf(p, x, kCoefficients[i] * powers[i]);
+  return exp2(fmaf(p, x, static_cast<float>(kExponent)));
 }
 
-// 1 + erf(x), to 2^-17 of it down to x = -4: there too where the sum would cancel.
-__device__ __forceinline__ float one_plus_erf(float x) {
-  const float rest = erfc(fabsf(x));
-  return x < 0.0f ? rest : 2.0f - rest;
+// 1 + erf(scale * x) times 2^kExponent, to 2^-17 of it down to scale * x = -4: there too where the sum would cancel.
+template <int kExponent>
+__device__ __forceinline__ float one_plus_erf_times(float x, float scale) {
+  constexpr float kTwo = kExponent == 0 ? 2.0f : 1.0f;
+  const float rest = erfc<kExponent>(fabsf(x), fabsf(scale));
+  return (scale < 0.0f ? x > 0.0f : x < 0.0f) ? rest : kTwo - rest;
 }
+
+__device__ __forceinline__ float one_plus_erf(float x, float scale = 1.0f) { return one_plus_erf_times<0>(x, scale); }
+__device__ __forceinline__ float half_one_plus_erf(float x, float scale = 1.0f) { return one_plus_erf_times<-1>(x, scale); }
 
 }  // namespace autokernel::fast_math

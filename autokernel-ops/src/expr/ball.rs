@@ -1,5 +1,6 @@
 //! A number in fp64 and how far a computation of it in fp32 may be off.
 
+use super::short::{OnePlus, Short};
 use super::{BinaryOp, CompareOp, Condition, Expr, Math, Precision};
 
 /// A number, and how far a computation of it in fp32 may be off.
@@ -178,6 +179,19 @@ impl Ball {
         if sum.value.is_finite() { Ball { error: sum.error + times(sum.value, of_value), ..sum } } else { sum }
     }
 
+    /// `of / (1 + exp(arg))` in its short form, whose reciprocal is zero below the least number with all digits.
+    fn over_one_plus_exp(of: Ball, arg: Ball) -> Self {
+        let exp = Ball::call(Math::Exp, &[arg], Precision::Short);
+        let sum = Ball::binary(BinaryOp::Add, Ball::exact(1.0), exp);
+        let quotient = Ball::binary(BinaryOp::Divide, of, sum);
+        let is_flushed = sum.held().value.is_finite() && sum.value + sum.error >= 1.0 / SMALLEST;
+        match is_flushed {
+            true if of.held().value.is_infinite() => Ball::ANYTHING,
+            true => Ball { error: quotient.error + times(of.value, SMALLEST) + of.error * SMALLEST, ..quotient },
+            false => quotient,
+        }
+    }
+
     /// The greater or the lesser; of a number and of what is none, the number.
     fn extreme(function: Math, x: Ball, y: Ball) -> Self {
         match (x.is_nan(), y.is_nan()) {
@@ -226,8 +240,13 @@ fn times(value: f64, error: f64) -> f64 {
 /// The value of an expression whose names have those values.
 pub fn eval(expr: &Expr, precision: Precision, name: &dyn Fn(&str) -> Ball) -> Ball {
     let eval = |expr: &Expr| eval(expr, precision, name);
-    if let Some((function, arg)) = expr.one_plus().filter(|_| precision.is_short()) {
-        return Ball::one_plus(function, eval(arg));
+    // A half and a constant that the argument is a multiple of change no more than roundings do.
+    match expr.short(&|_| None).filter(|_| precision.is_short()) {
+        Some(Short::OnePlus(OnePlus { function, arg })) => return Ball::one_plus(function, eval(arg)),
+        Some(Short::OverOnePlusExp { of, arg }) => {
+            return Ball::over_one_plus_exp(of.map_or(Ball::exact(1.0), eval), eval(arg));
+        }
+        Some(Short::HalfOf { .. }) | None => {}
     }
     match expr {
         Expr::Variable(variable) => name(variable),

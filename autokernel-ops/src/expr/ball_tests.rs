@@ -90,3 +90,20 @@ fn the_short_form_of_one_plus_a_function_keeps_its_digits_where_the_sum_cancels(
         assert!(short.error >= full.error && short.error < full.error + 1e-4 * short.value, "{full:?} {short:?}");
     }
 }
+
+#[test]
+fn a_short_reciprocal_of_one_plus_an_exponential_is_zero_below_the_least_number_with_all_digits() {
+    let [of, x] = ["of", "x"].map(|name| Box::new(Expr::Variable(name.to_owned())));
+    let exp = Box::new(Expr::Call(Math::Exp, vec![*x]));
+    let sum = Expr::Binary(BinaryOp::Add, Box::new(Expr::Literal(1.0)), exp);
+    let quotient = Expr::Binary(BinaryOp::Divide, of, Box::new(sum));
+    let ball = |precision, of, x| eval(&quotient, precision, &|name| Ball::exact(if name == "of" { of } else { x }));
+    let (full, short) = (ball(Precision::Full, -87.9, 87.9), ball(Precision::Short, -87.9, 87.9));
+    assert!(full.error < 1e-4 * full.value.abs() && short.error > short.value.abs(), "{full:?} {short:?}");
+    let (full, short) = (ball(Precision::Full, 3.0, 80.0), ball(Precision::Short, 3.0, 80.0));
+    assert!(short.error < 1e-4 * short.value && full.value == short.value, "{full:?} {short:?}");
+    let infinite = f64::INFINITY;
+    assert!(ball(Precision::Short, infinite, 87.9).is_anything(), "infinite, or infinite times zero");
+    assert!(ball(Precision::Short, infinite, 1000.0).is_nan() && ball(Precision::Short, -infinite, infinite).is_nan());
+    assert_eq!(ball(Precision::Short, infinite, 1.0), Ball::exact(infinite));
+}

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::short::{Constant, OnePlus, Short};
 use super::{BinaryOp, Condition, Expr, Function, Math, Precision};
 
 /// How what can be computed in more than one way is written.
@@ -52,42 +53,72 @@ impl Spelling {
         }
     }
 
-    /// The function and the argument of a sum that is computed as one.
-    fn one_plus(self, expr: &Expr) -> Option<(Math, &Expr)> {
-        self.precision().filter(|precision| precision.is_short()).and_then(|_| expr.one_plus())
-    }
-
     /// The body of a `float epilogue(float x)` device function, one statement a line.
     pub fn body(self, function: &Function) -> String {
+        let constant = |name: &str| {
+            let binding = function.bindings.iter().find(|binding| binding.name == name);
+            binding.and_then(|binding| binding.value.literal())
+        };
         let mut text = String::new();
         for binding in &function.bindings {
-            writeln!(text, "const float {} = {};", binding.name, self.number(&binding.value))
-                .expect("strings take any text");
+            let value = self.number_beside(&binding.value, &constant);
+            writeln!(text, "const float {} = {value};", binding.name).expect("strings take any text");
         }
-        write!(text, "return {};", self.number(&function.result)).expect("strings take any text");
+        write!(text, "return {};", self.number_beside(&function.result, &constant)).expect("strings take any text");
         text
     }
 
     /// The expression, with each name as it is.
     pub fn number(self, expr: &Expr) -> String {
-        if let Some((function, arg)) = self.one_plus(expr) {
-            return format!("autokernel::fast_math::one_plus_{}({})", function.name(), self.number(arg));
+        self.number_beside(expr, &|_| None)
+    }
+
+    /// The same beside names of constants, whose values `constant` tells.
+    pub fn number_beside(self, expr: &Expr, constant: &dyn Fn(&str) -> Option<f32>) -> String {
+        if let Some(text) = self.as_one(expr, constant) {
+            return text;
         }
+        let number = |expr: &Expr| self.number_beside(expr, constant);
         match expr {
             Expr::Variable(name) => name.clone(),
             Expr::Literal(value) => literal(*value),
             Expr::Index(axis) => axis.name().to_owned(),
-            Expr::Negate(value) => format!("(-{})", self.number(value)),
-            Expr::Binary(BinaryOp::Divide, left, right) => self.quotient(&self.number(left), &self.number(right)),
-            Expr::Binary(op, left, right) => format!("({} {} {})", self.number(left), op.symbol(), self.number(right)),
+            Expr::Negate(value) => format!("(-{})", number(value)),
+            Expr::Binary(BinaryOp::Divide, left, right) => self.quotient(&number(left), &number(right)),
+            Expr::Binary(op, left, right) => format!("({} {} {})", number(left), op.symbol(), number(right)),
             Expr::Call(function, args) => {
-                let args: Vec<String> = args.iter().map(|arg| self.number(arg)).collect();
+                let args: Vec<String> = args.iter().map(number).collect();
                 self.call(*function, &args)
             }
             Expr::If(condition, then, otherwise) => {
-                format!("({} ? {} : {})", self.truth(condition), self.number(then), self.number(otherwise))
+                format!("({} ? {} : {})", self.truth(condition, constant), number(then), number(otherwise))
             }
         }
+    }
+
+    /// What is computed as one.
+    fn as_one(self, expr: &Expr, constant: Constant<'_>) -> Option<String> {
+        let precision = self.precision()?;
+        let number = |expr: &Expr| self.number_beside(expr, constant);
+        if let Some((of, scaled)) = expr.greater_of(constant) {
+            return Some(self.call(Math::Max, &[number(of), number(scaled)]));
+        }
+        let one_plus = |sum: OnePlus<'_>, prefix: &str| {
+            let args = match sum.scaled(constant) {
+                Some((scale, arg)) => format!("{}, {}", number(arg), number(scale)),
+                None => number(sum.arg),
+            };
+            format!("autokernel::fast_math::{prefix}one_plus_{}({args})", sum.function.name())
+        };
+        Some(match expr.short(constant).filter(|_| precision.is_short())? {
+            Short::OnePlus(sum) => one_plus(sum, ""),
+            Short::HalfOf { of: None, sum } => one_plus(sum, "half_"),
+            Short::HalfOf { of: Some(of), sum } => format!("({} * {})", number(of), one_plus(sum, "half_")),
+            Short::OverOnePlusExp { of, arg } => {
+                let of = of.map_or_else(|| "1.0f".to_owned(), number);
+                format!("autokernel::fast_math::over_one_plus_exp({of}, {})", number(arg))
+            }
+        })
     }
 
     /// The operator on two conditions. Without slow paths both are computed, where C++'s own operators branch.
@@ -98,14 +129,14 @@ impl Spelling {
         }
     }
 
-    fn truth(self, condition: &Condition) -> String {
+    fn truth(self, condition: &Condition, constant: Constant<'_>) -> String {
+        let number = |expr: &Expr| self.number_beside(expr, constant);
+        let truth = |condition: &Condition| self.truth(condition, constant);
         match condition {
-            Condition::Compare(op, left, right) => {
-                format!("({} {} {})", self.number(left), op.symbol(), self.number(right))
-            }
-            Condition::Not(condition) => format!("(!{})", self.truth(condition)),
-            Condition::And(left, right) => format!("({} {} {})", self.truth(left), self.both('&'), self.truth(right)),
-            Condition::Or(left, right) => format!("({} {} {})", self.truth(left), self.both('|'), self.truth(right)),
+            Condition::Compare(op, left, right) => format!("({} {} {})", number(left), op.symbol(), number(right)),
+            Condition::Not(condition) => format!("(!{})", truth(condition)),
+            Condition::And(left, right) => format!("({} {} {})", truth(left), self.both('&'), truth(right)),
+            Condition::Or(left, right) => format!("({} {} {})", truth(left), self.both('|'), truth(right)),
         }
     }
 }
@@ -156,13 +187,47 @@ mod tests {
     }
 
     #[test]
-    fn a_result_of_16_bits_takes_the_short_functions_and_the_sums_that_are_one_with_theirs() {
-        expect![[r#"return autokernel::fast_math::quotient(x, (1.0f + autokernel::fast_math::exp((-x))));"#]]
-            .assert_eq(&short("silu"));
+    fn a_result_of_16_bits_takes_the_short_functions_and_what_is_one_with_theirs() {
+        expect!["return autokernel::fast_math::over_one_plus_exp(x, (-x));"].assert_eq(&short("silu"));
+        expect!["return autokernel::fast_math::over_one_plus_exp(1.0f, (-x));"].assert_eq(&short("sigmoid"));
         expect![[r#"
             const float SQRT_HALF = 0.70710677f;
-            return ((0.5f * x) * autokernel::fast_math::one_plus_erf((SQRT_HALF * x)));"#]]
+            return (x * autokernel::fast_math::half_one_plus_erf(x, SQRT_HALF));"#]]
         .assert_eq(&short("gelu"));
+        expect![[r#"
+            const float SQRT_2_OVER_PI = 0.7978846f;
+            const float CUBIC = 0.044715f;
+            return (x * autokernel::fast_math::half_one_plus_tanh((x + (((CUBIC * x) * x) * x)), SQRT_2_OVER_PI));"#]]
+        .assert_eq(&short("gelu_tanh"));
         expect!["return autokernel::math::tanh(x);"].assert_eq(&short("tanh"));
+    }
+
+    #[test]
+    fn a_slope_of_what_is_negative_becomes_the_greater_of_both() {
+        let fast = |epilogue: &str| epilogue.parse::<Epilogue>().unwrap().cuda_body(Spelling::Fast(Precision::Full));
+        expect![[r#"
+            const float negative_slope = 0.2f;
+            return autokernel::math::max(x, (negative_slope * x));"#]]
+        .assert_eq(&fast("leaky_relu(0.2)"));
+        expect![[r#"
+            const float negative_slope = 1.5f;
+            return ((x < 0.0f) ? (negative_slope * x) : x);"#]]
+        .assert_eq(&fast("leaky_relu(1.5)"));
+        expect!["return ((x < 0.0f) ? 0.0f : x);"].assert_eq(&fast("relu"));
+    }
+
+    #[test]
+    fn a_constant_goes_into_coefficients_where_its_powers_are_numbers_and_a_number_of_the_launch_does_not() {
+        let erf_of = |factor: Expr| {
+            let [one, y] = [Expr::Literal(1.0), Expr::Variable("y".to_owned())].map(Box::new);
+            let product = Expr::Binary(BinaryOp::Multiply, Box::new(factor), y);
+            let sum = Expr::Binary(BinaryOp::Add, one, Box::new(Expr::Call(Math::Erf, vec![product])));
+            Spelling::Fast(Precision::Short).number_beside(&sum, &|name| (name == "SCALE").then_some(-2.0))
+        };
+        let named = |name: &str| erf_of(Expr::Variable(name.to_owned()));
+        expect!["autokernel::fast_math::one_plus_erf(y, SCALE)"].assert_eq(&named("SCALE"));
+        expect!["autokernel::fast_math::one_plus_erf((alpha * y))"].assert_eq(&named("alpha"));
+        expect!["autokernel::fast_math::one_plus_erf(y, 3.0f)"].assert_eq(&erf_of(Expr::Literal(3.0)));
+        expect!["autokernel::fast_math::one_plus_erf((1e30f * y))"].assert_eq(&erf_of(Expr::Literal(1e30)));
     }
 }

@@ -9,6 +9,7 @@ pub mod cuda;
 mod index;
 mod named;
 mod precision;
+mod short;
 mod walk;
 
 use serde::{Deserialize, Serialize};

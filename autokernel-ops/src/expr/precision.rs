@@ -2,8 +2,6 @@
 
 use autokernel_core::Dtype;
 
-use super::{BinaryOp, Expr, Math};
-
 /// How finely a kernel computes functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
@@ -24,20 +22,5 @@ impl Precision {
     /// What results of these types need.
     pub fn of(results: impl IntoIterator<Item = Dtype>) -> Self {
         if results.into_iter().all(|dtype| dtype.bytes() <= 2) { Precision::Short } else { Precision::Full }
-    }
-}
-
-impl Expr {
-    /// The function and the argument of `1 + tanh(x)` or `1 + erf(x)`, which short precisions compute as one, so that
-    /// nothing cancels.
-    pub(super) fn one_plus(&self) -> Option<(Math, &Expr)> {
-        let Expr::Binary(BinaryOp::Add, left, right) = self else { return None };
-        match (&**left, &**right) {
-            (Expr::Literal(1.0), Expr::Call(function @ (Math::Tanh | Math::Erf), args))
-            | (Expr::Call(function @ (Math::Tanh | Math::Erf), args), Expr::Literal(1.0)) => {
-                Some((*function, &args[0]))
-            }
-            _ => None,
-        }
     }
 }

@@ -18,6 +18,11 @@ impl Expr {
         }
     }
 
+    /// The number that it is, of a literal.
+    pub fn literal(&self) -> Option<f32> {
+        if let Expr::Literal(value) = self { Some(*value) } else { None }
+    }
+
     /// The names in it, in the order of the text, each as often as it stands there.
     pub fn variables(&self) -> Vec<&str> {
         let mut names = Vec::new();

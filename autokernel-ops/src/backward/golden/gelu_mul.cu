@@ -126,7 +126,7 @@ struct Problem {
         const float dout_ = inputs.dout_[i];
         const float bias_ = bias_vector[i];
         const float x_1_ = (input_ + bias_);
-        const float part_1_ = autokernel::fast_math::one_plus_erf((0.70710677f * x_1_));
+        const float part_1_ = autokernel::fast_math::one_plus_erf(x_1_, 0.70710677f);
         dinput_vector[i] = ((dout_ * skip_) * ((0.5f * part_1_) + ((x_1_ * 0.3989423f) * autokernel::fast_math::exp((((-0.5f) * x_1_) * x_1_)))));
         dskip_vector[i] = (dout_ * ((0.5f * x_1_) * part_1_));
       }
@@ -148,6 +148,6 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 3)
-autokernel_rows_bf16_531e06975313_fdde26e2ab69(const __grid_constant__ Args args) {
+autokernel_rows_bf16_531e06975313_a0d2668e3b87(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

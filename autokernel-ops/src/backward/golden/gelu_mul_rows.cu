@@ -83,7 +83,7 @@ struct Problem {
       const float skip_ = inputs.skip_[i];
       const float dout_ = inputs.dout_[i];
       const float x_1_ = (input_ + bias_);
-      sums.dbias_[i] = autokernel::rows::Sum::combine(sums.dbias_[i], ((dout_ * skip_) * ((0.5f * autokernel::fast_math::one_plus_erf((0.70710677f * x_1_))) + ((x_1_ * 0.3989423f) * autokernel::fast_math::exp((((-0.5f) * x_1_) * x_1_))))));
+      sums.dbias_[i] = autokernel::rows::Sum::combine(sums.dbias_[i], ((dout_ * skip_) * (autokernel::fast_math::half_one_plus_erf(x_1_, 0.70710677f) + ((x_1_ * 0.3989423f) * autokernel::fast_math::exp((((-0.5f) * x_1_) * x_1_))))));
     }
   }
 
@@ -100,11 +100,11 @@ static_assert(Kernel::kThreads == 256 && Kernel::kStrip == 128, "the launch has 
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(256)
-autokernel_rows_column_sum_bf16_59ca1d7069af_bc9e3aedbec9(const __grid_constant__ Args args) {
+autokernel_rows_column_sum_bf16_59ca1d7069af_2c8a37968cb6(const __grid_constant__ Args args) {
   Kernel::reduce_parts(args);
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-autokernel_rows_column_sum_bf16_59ca1d7069af_bc9e3aedbec9_together(const __grid_constant__ Args args) {
+autokernel_rows_column_sum_bf16_59ca1d7069af_2c8a37968cb6_together(const __grid_constant__ Args args) {
   Kernel::bring_together(args);
 }

@@ -106,7 +106,7 @@ struct Body {
     const float bias_ = inputs.bias_.at(pair, i);
     const float skip_ = inputs.skip_.at(pair, i);
     const float z_1_ = (product_1_ + bias_);
-    const float h_ = (((0.5f * z_1_) * autokernel::fast_math::one_plus_tanh((0.7978846f * (z_1_ + (((0.044715f * z_1_) * z_1_) * z_1_))))) + skip_);
+    const float h_ = ((z_1_ * autokernel::fast_math::half_one_plus_tanh((z_1_ + (((0.044715f * z_1_) * z_1_) * z_1_)), 0.7978846f)) + skip_);
     const float z_ = z_1_;
     return {{h_, z_}};
   }
@@ -118,6 +118,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_22c1255fc0b2_bf16_bf16_nt_b8332cc9a83a(const __grid_constant__ Args args) {
+autokernel_matmul_body_22c1255fc0b2_bf16_bf16_nt_7c64348690eb(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

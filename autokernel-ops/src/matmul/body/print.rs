@@ -180,7 +180,7 @@ fn compute(out: &mut Lines, body: &Body, spelling: Spelling) {
     let of_maximum = |step: &Step| joins.iter().find(|join| join.sum == step.name());
     out.lines(steps.iter().map(|step| match of_maximum(step) {
         Some(join) => format!("const float {} = {};", element(join.sum), element(join.maximum)),
-        None => statement(step, spelling),
+        None => statement(body, step, spelling),
     }));
     let written = body.matrices().map(|operand| operand.name.as_str()).chain(body.reductions().map(|(name, _)| name));
     let written: Vec<String> = written.map(element).collect();

@@ -34,7 +34,11 @@ pub(super) fn values(out: &mut Lines, body: &Body, steps: &[&Step]) {
 }
 
 /// What a step gives, under its name.
-pub(super) fn statement(step: &Step, spelling: Spelling) -> String {
-    let value = spelling.number(&step.expr().renamed(&element));
+pub(super) fn statement(body: &Body, step: &Step, spelling: Spelling) -> String {
+    let constant = |name: &str| {
+        let mut lets = body.steps().filter(|step| matches!(step, Step::Let { .. }));
+        lets.find(|step| element(step.name()) == name).and_then(|step| step.expr().literal())
+    };
+    let value = spelling.number_beside(&step.expr().renamed(&element), &constant);
     format!("const float {} = {value};", element(step.name()))
 }

@@ -16,7 +16,7 @@ pub fn print(out: &mut Lines, body: &Body, spelling: Spelling) {
     out.line("");
     begin(out, body, "Rotating rotating", None);
     values(out, body, &steps);
-    out.lines(steps.iter().map(|step| statement(step, spelling)));
+    out.lines(steps.iter().map(|step| statement(body, step, spelling)));
     let seen: Vec<String> = body.rotations().map(|fetch| element(&fetch.of)).collect();
     out.line(format!("return {{{{{}}}}};", seen.join(", ")));
     out.line("}");

@@ -125,14 +125,12 @@ __device__ __forceinline__ float element_of(const void* data, int at) {
   return bits[0];
 }
 
+// The greatest power of two up to `most`, from `least` on.
+constexpr int power_of_two(int most, int least) { return least * 2 <= most ? power_of_two(most, least * 2) : least; }
+
 // Parts of a row that a lane requests before it waits for the first, in about so many registers: bringing together is all latency.
 template <typename Body, int kRegisters>
-constexpr int kAtOnce = kRegisters / kStatistics<Body> >= 64   ? 64
-                        : kRegisters / kStatistics<Body> >= 32 ? 32
-                        : kRegisters / kStatistics<Body> >= 16 ? 16
-                        : kRegisters / kStatistics<Body> >= 8  ? 8
-                        : kRegisters / kStatistics<Body> >= 4  ? 4
-                                                               : 2;
+constexpr int kAtOnce = power_of_two(kRegisters / kStatistics<Body> < 64 ? kRegisters / kStatistics<Body> : 64, 2);
 constexpr int kTogetherRegisters = 64;  // of a warp that has no sums any more
 
 // How parts of a row become one. Bodies whose statistics depend on each other have their own.

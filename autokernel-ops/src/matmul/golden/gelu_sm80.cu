@@ -15,7 +15,7 @@ struct Problem {
   // gelu
   __device__ __forceinline__ static float epilogue(float x) {
     const float SQRT_HALF = 0.70710677f;
-    return ((0.5f * x) * autokernel::fast_math::one_plus_erf((SQRT_HALF * x)));
+    return (x * autokernel::fast_math::half_one_plus_erf(x, SQRT_HALF));
   }
 };
 
@@ -52,6 +52,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_gelu_f16_f16_nn_7b581b79e90c(const __grid_constant__ Args args) {
+autokernel_matmul_gelu_f16_f16_nn_c2c8201eb40a(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

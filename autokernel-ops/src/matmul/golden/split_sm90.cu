@@ -15,7 +15,7 @@ struct Problem {
   // leaky_relu(0.2)
   __device__ __forceinline__ static float epilogue(float x) {
     const float negative_slope = 0.2f;
-    return ((x < 0.0f) ? (negative_slope * x) : x);
+    return autokernel::math::max(x, (negative_slope * x));
   }
 };
 
@@ -61,6 +61,6 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_leaky_relu_bf16_bf16_nt_2f642d12c444(const __grid_constant__ Args args) {
+autokernel_matmul_leaky_relu_bf16_bf16_nt_45afede309d1(const __grid_constant__ Args args) {
   Kernel::run(args);
 }
