@@ -53,8 +53,9 @@ def captured(stream, run):
 
 
 def milliseconds(stream, run, launches, layers=1):
-    """Of one of the layers that a launch goes through."""
+    """Of one of the layers that a launch goes through, behind a launch that is not counted, so that whatever ran before is no matter."""
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    run()
     begin.record(stream)
     for _ in range(launches):
         run()
@@ -68,9 +69,11 @@ def interleaved(stream, runs, rounds, launches, layers):
     times = {name: [] for name in runs}
     for name in list(runs) * 2:
         milliseconds(stream, runs[name], launches, layers)
+    order, shuffled = list(runs), random.Random(1)
     for _ in range(rounds):
-        for name, run in runs.items():
-            times[name].append(milliseconds(stream, run, launches, layers))
+        shuffled.shuffle(order)
+        for name in order:
+            times[name].append(milliseconds(stream, runs[name], launches, layers))
     return {name: statistics.median(each) for name, each in times.items()}, times
 
 
@@ -156,7 +159,7 @@ class Comparison:
         errors = {name: reference.error(x, out, expected) for name, out in results.items()}
         first = next(iter(forwards))
         graphs[f"{first}, no graph"] = forwards[first]
-        medians, times = interleaved(self.stream, graphs, self.rounds, max(1, launches // layers), layers)
+        medians, times = interleaved(self.stream, graphs, self.rounds, max(4, launches // layers), layers)
         of_theirs = [name for name in graphs if name != "theirs"]
         print(
             f"{what}: " + ", ".join(f"{name} {ms:.4f} ms" for name, ms in medians.items())
