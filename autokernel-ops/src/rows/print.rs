@@ -268,6 +268,9 @@ impl Printer<'_> {
         }
         out.line("return is_aligned;");
         out.line("}");
+        if self.brought != Brought::Nothing {
+            self.alike(out);
+        }
         out.line("");
         out.line(format!("{FUNCTION} Places places(const Args& args, int64_t row, int first) {{"));
         out.line("return {");
@@ -277,6 +280,25 @@ impl Printer<'_> {
         };
         out.lines(lanes::of(self.body).map(place));
         out.line("};");
+        out.line("}");
+    }
+
+    /// Whether vectors of all matrices are aligned at the same columns, so that `Row`s that are kept can be shifted to them.
+    fn alike(&self, out: &mut Lines) {
+        let is_kept = |lane: &Lane<'_>| self.kept_rows().any(|kept| kept.name == lane.name);
+        let mut lanes = lanes::of(self.body);
+        let may_shift = lanes.all(|lane| lane.operand.kind == Kind::Matrix || lane.is_read_row() && is_kept(&lane));
+        out.line("");
+        out.line(format!("static constexpr bool kMayShift = {may_shift};  // no Row is written or read from memory"));
+        out.line("// Whether vectors of all matrices are aligned at the same columns.");
+        out.line(format!("{FUNCTION} bool is_alike(const Args& args) {{"));
+        out.line("bool is_alike = true;");
+        let with_ld = |lane: &Lane<'_>| format!("{}, args.{}", address(lane.operand), leading(&lane.operand.name));
+        let leader = self.leader().as_ref().map(with_ld).unwrap_or_default();
+        for lane in lanes::of(self.body).filter(|lane| lane.operand.kind == Kind::Matrix) {
+            out.line(format!("is_alike &= autokernel::rows::is_alike<kVector>({leader}, {});", with_ld(&lane)));
+        }
+        out.line("return is_alike;");
         out.line("}");
     }
 
@@ -434,7 +456,7 @@ impl Printer<'_> {
             out.line(format!("if constexpr (kPass == {at}) {{"));
             let join = self.joined(at);
             let relative = join.filter(|join| self.program.kept.iter().any(|name| join.is_relative(name)));
-            out.lines(relative.map(|join| format!("const float own = reduced.{}.first.value;", join.first)));
+            out.lines(relative.map(|join| format!("const float own = reduced.{}.settled.first;", join.first)));
             let alone = reductions.iter().map(|(name, ..)| name);
             let all: Vec<String> =
                 join.map(|join| &join.first).into_iter().chain(alone).map(|name| format!("reduced.{name}")).collect();

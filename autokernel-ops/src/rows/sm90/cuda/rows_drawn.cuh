@@ -14,10 +14,10 @@
 
 namespace autokernel::rows {
 
-// What the leaders of a team tell each other: as many numbers in turn as it takes until who tells them has seen that all have taken
-// what they reduced in the turn of the first: a turn behind the taking, two more until that half of the scratch is used again.
+// What the leaders of a team tell each other: two numbers in turn. Who tells one has brought together with all blocks what they
+// reduced in the turn before, and so knows that they have taken the number before the last.
 struct Told {
-  static constexpr int kNumbers = 4;
+  static constexpr int kNumbers = 2;
 
   uint32_t numbers[kNumbers];
   uint64_t arrivals[kNumbers];
