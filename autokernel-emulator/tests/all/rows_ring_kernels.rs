@@ -240,7 +240,7 @@ fn rings_give_the_same_bits_in_every_order_of_events_and_those_of_threads_that_l
 const MUTANTS: [(&str, &str, &str); 31] = [
     ("rows_sm90.cuh", "    ptx::mbarrier_wait(ring.arrival(turn), Ring::parity(turn));\n", ""),
     ("rows_sm90.cuh", "return turn / kStages % 2;", "return 0;"),
-    ("rows_sm90.cuh", "if (is_read() && next", "if (threadIdx.x % kThreads == 0 && next"),
+    ("rows_sm90.cuh", "      ptx::named_barrier_wait(kReadBarrier + Team::number(), kThreads);\n", ""),
     ("rows_sm90.cuh", "request<kCut>(args, next, ring, turn);", "request<kCut>(args, next, ring, turn + 1);"),
     ("rows_sm90.cuh", "first + (turn + kStages) * step;", "first + (turn + 1) * step;"),
     ("rows_sm90.cuh", "team.turns = turn * Problem::kReductions;", "team.turns = 0;"),
@@ -270,7 +270,7 @@ const MUTANTS: [(&str, &str, &str); 31] = [
         "ptx::mbarrier_wait(ptx::shared_address(&told.arrivals[at]), (turn - 1) / Told::kNumbers % 2);",
         "",
     ),
-    ("rows_drawn.cuh", "kNumbers = 2;", "kNumbers = 1;"),
+    ("rows_drawn.cuh", "kNumbers = 4;", "kNumbers = 2;"),
     ("rows_sm90.cuh", "    slot = number;\n", ""),
     (
         "rows_sm90.cuh",

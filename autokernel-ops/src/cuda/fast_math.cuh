@@ -53,6 +53,18 @@ struct Divisor {
 
 __device__ __forceinline__ float quotient(float x, const Divisor& divisor) { return x * divisor.reciprocal * divisor.scale; }
 
+// The same of a divisor that is zero, infinite, no number or normal with a normal reciprocal: one multiplication.
+struct NearDivisor {
+  float reciprocal;
+
+  NearDivisor() = default;
+  __device__ __forceinline__ explicit NearDivisor(float divisor) {
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(divisor));
+  }
+};
+
+__device__ __forceinline__ float quotient(float x, const NearDivisor& divisor) { return x * divisor.reciprocal; }
+
 // 1 + tanh(x), as 2 / (1 + exp(-2 x)): to a few units in the last place and two for each unit of |x|, where the sum would
 // cancel too.
 __device__ __forceinline__ float one_plus_tanh(float x) {

@@ -164,6 +164,16 @@ impl Printer<'_> {
         Spelling::Fast(self.body.precision()).number(expr)
     }
 
+    /// The C++ type of a number that elements are divided by. Where threads load rows themselves, a multiplication more costs
+    /// nothing, and ptxas spills a register of a layer_norm of f32 without it.
+    fn divisor(&self, number: &Expr) -> &'static str {
+        if self.brought != Brought::Nothing && self.program.is_near(number) {
+            "autokernel::fast_math::NearDivisor"
+        } else {
+            "autokernel::fast_math::Divisor"
+        }
+    }
+
     /// The `Row`s that a block reads once and keeps.
     fn kept_rows(&self) -> impl Iterator<Item = Lane<'_>> {
         lanes::of(self.body).filter(|lane| self.brought == Brought::MatricesAndRows && lane.is_read_row())
@@ -210,7 +220,7 @@ impl Printer<'_> {
         for (at, between) in self.program.between.iter().enumerate() {
             values.extend(between.iter().filter_map(|step| match step {
                 RowStep::Value { name, .. } => Some(format!("float {name}")),
-                RowStep::Divisor { name, .. } => Some(format!("autokernel::fast_math::Divisor {name}")),
+                RowStep::Divisor { name, value } => Some(format!("{} {name}", self.divisor(value))),
                 RowStep::Store { .. } => None,
             }));
             let reduces = self.program.passes.get(at).map_or(&[][..], |pass| &pass.reduces);
@@ -348,7 +358,7 @@ impl Printer<'_> {
             let computes = steps.iter().map(|step| match step {
                 RowStep::Value { name, value } => format!("row.{name} = {};", self.number(value)),
                 RowStep::Divisor { name, value } => {
-                    format!("row.{name} = autokernel::fast_math::Divisor({});", self.number(value))
+                    format!("row.{name} = {}({});", self.divisor(value), self.number(value))
                 }
                 RowStep::Store { output, value } => {
                     let operand = self.body.operand(output).expect("a body without mistakes stores to operands");

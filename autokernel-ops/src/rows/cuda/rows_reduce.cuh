@@ -149,20 +149,39 @@ struct Team {
     }
   }
 
+  // Tells those that wait so.
+  __device__ __forceinline__ static void arrive() {
+    if constexpr (kHow == Teams::kTogether) {
+      ptx::named_barrier_arrive(0, kThreads * kTeams);
+    } else {
+      ptx::named_barrier_arrive(1 + number(), kThreads);
+    }
+  }
+
   // Every thread of the blocks calls this as often as the others; of teams that are apart, every thread of the team.
   template <typename... Accumulators>
   __device__ __forceinline__ void reduce(Accumulators&... accumulators) {
+    reduce_meanwhile([] {}, accumulators...);
+  }
+
+  // The same, and `errand` once a thread has nothing to do but wait for other blocks.
+  template <typename Errand, typename... Accumulators>
+  __device__ __forceinline__ void reduce_meanwhile(Errand errand, Accumulators&... accumulators) {
     static_assert((Accumulators::kNumbers + ...) <= kMostReductions, "as many fit the scratch");
     (accumulators.template across_threads<kLanes>(), ...);
     const int half = turns % 2;
     if constexpr (kWarps > 1) {
       auto& values = scratch.values[half][number()];
       if (threadIdx.x % kWarpSize == 0) put(values, threadIdx.x % kThreads / kWarpSize, accumulators...);
-      sync();
-      // Of a cluster one warp does, for all of the block.
-      if (!kIsShared || threadIdx.x % kThreads < kWarpSize) take(values, accumulators...);
+      // Of a cluster one warp brings them together, for all of the block.
+      if (!kIsShared || threadIdx.x % kThreads < kWarpSize) {
+        sync();
+        take(values, accumulators...);
+      } else {
+        arrive();
+      }
     }
-    if constexpr (kIsShared) share(half, accumulators...);
+    if constexpr (kIsShared) share(half, errand, accumulators...);
     if constexpr (kWarps > 1 || kIsShared) ++turns;
   }
 
@@ -187,8 +206,8 @@ struct Team {
   }
 
   // What the blocks have. The first warp knows what this one has.
-  template <typename... Accumulators>
-  __device__ __forceinline__ void share(int half, Accumulators&... accumulators) {
+  template <typename Errand, typename... Accumulators>
+  __device__ __forceinline__ void share(int half, Errand errand, Accumulators&... accumulators) {
     constexpr int kSent = (Accumulators::kNumbers + ...);
     const int sharing = kSharing > 1 ? number() : 0;
     auto& shared = scratch.shared[half][sharing];
@@ -206,6 +225,7 @@ struct Team {
       (accumulators.numbers(send), ...);
       ptx::mbarrier_arrive_remote(arrived, peer);
     }
+    errand();
     ptx::mbarrier_wait(arrived, turns / 2 % 2);
     take(shared, accumulators...);
   }

@@ -161,9 +161,9 @@ struct Rows {
     }
   }
 
-  // Pass kPass and all behind it. Of a row that is held, `held` are its elements.
-  template <int kPass, bool kHeld, Cut kCut>
-  __device__ __forceinline__ static void passes(const Args& args, const Row<kCut>& row, Team& team,
+  // Pass kPass and all behind it. Of a row that is held, `held` are its elements. AnyTeam reduces as Team does.
+  template <int kPass, bool kHeld, Cut kCut, typename AnyTeam>
+  __device__ __forceinline__ static void passes(const Args& args, const Row<kCut>& row, AnyTeam& team,
                                                 Held<kCut, kHeld>& held, Values& values) {
     Problem::template between<kPass>(args, row.index, row.is_inside && Team::member() == 0, values);
     if constexpr (kPass < Problem::kPasses) {

@@ -38,6 +38,8 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
   static constexpr int kKeptBytes = Part::kColumns * Problem::kKeptBytes;
   static constexpr int kBlockThreads = kThreads * kTeams;
   static constexpr int kSharedBytes = kKeptBytes + kTeams * kStages * kPlaceBytes;
+  // Of a cluster, whose blocks wait for each other, rows are fetched meanwhile, unless the next one is waited for.
+  static constexpr bool kDefers = Schedule::kCluster > 1 && kStages > 1;
   // Barriers 1 to kTeams are the reductions'.
   static constexpr int kReadBarrier = 1 + kTeams;
   static_assert(2 * kTeams < 16, "schedule rule `threads`: two barriers a team");
@@ -105,16 +107,12 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
     }
   }
 
-  // Whether this thread is to request the next row: one of each team, once all have read this one.
-  __device__ __forceinline__ static bool is_read() {
-    const int member = threadIdx.x % kThreads;
-    if (member < kWarpSize) {
-      ptx::named_barrier_wait(kReadBarrier + Team::number(), kThreads);
-    } else {
-      ptx::named_barrier_arrive(kReadBarrier + Team::number(), kThreads);
-    }
-    return member == 0;
+  // The warp of a team that has rows copied: of a cluster not the one that brings together what all have reduced.
+  __device__ __forceinline__ static bool is_leader() {
+    constexpr int kLeader = kDefers ? kThreads / kWarpSize - 1 : 0;
+    return threadIdx.x % kThreads / kWarpSize == kLeader;
   }
+  __device__ __forceinline__ static bool is_leaders_first() { return is_leader() && threadIdx.x % kWarpSize == 0; }
 
   // Has the `Row`s copied that the block keeps, by one thread.
   __device__ __forceinline__ static void keep(const Args& args, uint32_t arrival) {
@@ -137,13 +135,40 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
             ptx::shared_address(arrivals.rows[Team::number()])};
   }
 
-  // A row that has come.
-  template <Cut kCut>
+  // A team that does something else in its first reduction, while it waits for other blocks.
+  template <typename Errand>
+  struct BusyTeam {
+    Team& team;
+    Errand errand;
+    bool is_done = false;
+
+    template <typename... Accumulators>
+    __device__ __forceinline__ void reduce(Accumulators&... accumulators) {
+      if (is_done) return team.reduce(accumulators...);
+      is_done = true;
+      team.reduce_meanwhile(errand, accumulators...);
+    }
+  };
+
+  // A row that all threads have read; `fetch` has the next one copied, by the leader's lanes.
+  template <Cut kCut, typename Fetch>
   __device__ __forceinline__ static void compute(const Args& args, Team& team, const Row<kCut>& row, uint32_t turn,
-                                                 Held<kCut>& held) {
+                                                 Held<kCut>& held, Fetch fetch) {
     typename Base::Values values;
     team.turns = turn * Problem::kReductions;  // known of the turn, so that no register has it meanwhile
-    Base::template passes<0, true>(args, row, team, held, values);
+    if (!is_leader()) ptx::named_barrier_arrive(kReadBarrier + Team::number(), kThreads);
+    const auto errand = [&] {
+      if (!is_leader()) return;
+      ptx::named_barrier_wait(kReadBarrier + Team::number(), kThreads);
+      fetch();
+    };
+    if constexpr (kDefers) {
+      BusyTeam<decltype(errand)> busy{team, errand};
+      Base::template passes<0, true>(args, row, busy, held, values);
+    } else {
+      errand();
+      Base::template passes<0, true>(args, row, team, held, values);
+    }
   }
 
   // The `Row`s as far as this thread's vectors reach, from where those of rows with so many columns before them begin. Nobody else
@@ -195,7 +220,7 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
     const Ring ring = ring_of_team(arrivals);
     const uint32_t rows = args.rows, first = first_of_team(), step = uint32_t(Base::step()) / kAlike * kAlike;
     if (kAlike > 1 && first >= step) return;  // the teams beyond
-    if (threadIdx.x % kThreads == 0) {
+    if (is_leaders_first()) {
 #pragma unroll 1
       for (uint32_t turn = 0; turn < kStages && first + turn * step < rows; ++turn) {
         request<kCut>(args, first + turn * step, ring, turn);
@@ -217,12 +242,13 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
       singles.collect(held);
       singles.request(Row<kCut>(args, row.index + step));
       const uint32_t next = first + (turn + kStages) * step;
-      if (is_read() && next < rows) request<kCut>(args, next, ring, turn);
-      compute(args, team, row, turn, held);
+      compute(args, team, row, turn, held, [&] {
+        if (is_leaders_first() && next < rows) request<kCut>(args, next, ring, turn);
+      });
     }
   }
 
-  // Has the row of that number copied, if there is one, and tells its number with its arrival.
+  // Has the row of that number copied, if there is one, and tells its number with its arrival; by one thread.
   __device__ __forceinline__ static void request_drawn(const Args& args, uint32_t number, const Ring& ring, uint32_t turn,
                                                        uint32_t& slot) {
     slot = number;
@@ -240,8 +266,8 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
     auto& numbers = drawn.numbers[Team::number()];
     Told& told = drawn.told[Team::number()];
     Draws draws;
-    if (threadIdx.x % kThreads == 0) {
-      draws.draw(args.drawn);
+    if (is_leader()) draws.draw(args.drawn);
+    if (is_leaders_first()) {
 #pragma unroll 1
       for (uint32_t turn = 0; turn < kStages; ++turn) {
         request_drawn(args, first_of_team() + turn * step, ring, turn, numbers[turn]);
@@ -258,13 +284,12 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
       if (found >= rows) break;
       const Row<Cut::kWhole> row(args, found, true);
       collect(row, ring, turn, held);
-      if (is_read()) {
+      compute(args, team, row, turn, held, [&] {
         const uint32_t next = draws.next(args.drawn, told, turn, first_of_team(), step, rows);
-        request_drawn(args, next, ring, turn, number);
-      }
-      compute(args, team, row, turn, held);
+        if (is_leaders_first()) request_drawn(args, next, ring, turn, number);
+      });
     }
-    if (threadIdx.x % kThreads == 0) draws.finish(args.drawn, told, turn, step, rows);
+    if (is_leader()) draws.finish(args.drawn, told, turn, step, rows);
   }
 
   // Rows that the ring cannot bring. Threads that hold many columns have too few registers to hold ragged vectors.
