@@ -60,7 +60,11 @@ impl Placed {
         let values = drawn.iter().copied().cycle().take(if is_output { 0 } else { rows * columns });
         macro_rules! placed {
             ($values:expr) => {
-                if is_output { Matrix::zeros(device, rows, columns) } else { Matrix::from_slice(device, &$values, rows, columns) }
+                if is_output {
+                    Matrix::zeros(device, rows, columns)
+                } else {
+                    Matrix::from_slice(device, &$values, rows, columns)
+                }
             };
         }
         match operand.dtype {

@@ -295,10 +295,12 @@ fn a_mutant_of_the_rings_is_caught_by_some_schedule() {
         let is_caught = shown_by.into_iter().any(|schedule| {
             let change = Change { file, before, after };
             let mutant = Compiled::on_ring(&compiler, &problem, &schedule, Some(change));
-            [schedule.held_columns(), schedule.held_columns() / 2 + 8, schedule.held_columns() - 3].into_iter().any(|columns| {
-                let check = || mutant.check(rows_for(&schedule), columns, Data { seed: 1, ..Data::default() });
-                catch_unwind(AssertUnwindSafe(check)).is_err()
-            })
+            [schedule.held_columns(), schedule.held_columns() / 2 + 8, schedule.held_columns() - 3].into_iter().any(
+                |columns| {
+                    let check = || mutant.check(rows_for(&schedule), columns, Data { seed: 1, ..Data::default() });
+                    catch_unwind(AssertUnwindSafe(check)).is_err()
+                },
+            )
         });
         assert!(is_caught, "nothing was wrong with `{after}` in the place of `{before}`");
     }

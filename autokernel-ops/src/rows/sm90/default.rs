@@ -61,7 +61,8 @@ impl RingSchedule {
             alone.that_fits(class, arch)
         };
         let tried = [held, held / 2, held / 4].into_iter().filter(|held| *held >= vector);
-        let mut tried = tried.flat_map(|held| [(held, stages, teams), (held, stages, 1), (held, 1, teams), (held, 1, 1)]);
+        let mut tried =
+            tried.flat_map(|held| [(held, stages, teams), (held, stages, 1), (held, 1, teams), (held, 1, 1)]);
         tried.find_map(|(held, stages, teams)| of(held, stages, teams))
     }
 
@@ -93,7 +94,8 @@ impl RingSchedule {
     /// This one, with fewer registers where all of it does not fit; none where no such schedule keeps the rules.
     fn that_fits(self, class: &Class, arch: Arch) -> Option<Self> {
         let joining = RingSchedule { joins: true, ..self };
-        let less = [self, joining, RingSchedule { keep: Keep::Inputs, ..self }, RingSchedule { blocks_per_sm: 1, ..self }];
+        let less =
+            [self, joining, RingSchedule { keep: Keep::Inputs, ..self }, RingSchedule { blocks_per_sm: 1, ..self }];
         less.into_iter().find(|it| it.cluster <= MOST_BLOCKS && it.check(class, arch).is_ok())
     }
 }
