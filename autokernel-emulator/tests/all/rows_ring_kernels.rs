@@ -270,7 +270,7 @@ const MUTANTS: [(&str, &str, &str); 31] = [
         "ptx::mbarrier_wait(ptx::shared_address(&told.arrivals[at]), (turn - 1) / Told::kNumbers % 2);",
         "",
     ),
-    ("rows_drawn.cuh", "kNumbers = 4;", "kNumbers = 2;"),
+    ("rows_drawn.cuh", "kNumbers = 4;", "kNumbers = 1;"),
     ("rows_sm90.cuh", "    slot = number;\n", ""),
     (
         "rows_sm90.cuh",

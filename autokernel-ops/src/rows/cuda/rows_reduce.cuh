@@ -149,15 +149,6 @@ struct Team {
     }
   }
 
-  // Tells those that wait so.
-  __device__ __forceinline__ static void arrive() {
-    if constexpr (kHow == Teams::kTogether) {
-      ptx::named_barrier_arrive(0, kThreads * kTeams);
-    } else {
-      ptx::named_barrier_arrive(1 + number(), kThreads);
-    }
-  }
-
   // Every thread of the blocks calls this as often as the others; of teams that are apart, every thread of the team.
   template <typename... Accumulators>
   __device__ __forceinline__ void reduce(Accumulators&... accumulators) {
@@ -174,12 +165,13 @@ struct Team {
       auto& values = scratch.values[half][number()];
       if (threadIdx.x % kWarpSize == 0) put(values, threadIdx.x % kThreads / kWarpSize, accumulators...);
       // Of a cluster one warp brings them together, for all of the block.
-      if (!kIsShared || threadIdx.x % kThreads < kWarpSize) {
+      const bool takes = !kIsShared || threadIdx.x % kThreads < kWarpSize;
+      if (kHow == Teams::kTogether || takes) {
         sync();
-        take(values, accumulators...);
       } else {
-        arrive();
+        ptx::named_barrier_arrive(1 + number(), kThreads);
       }
+      if (takes) take(values, accumulators...);
     }
     if constexpr (kIsShared) share(half, errand, accumulators...);
     if constexpr (kWarps > 1 || kIsShared) ++turns;
