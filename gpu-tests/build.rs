@@ -51,8 +51,8 @@ fn rows(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
         for ty in ["bf16", "f16", "f32"] {
             let function = syn::parse_str(&body.source.replace("TYPE", ty))?;
             let problem = problem_of_rows(&function)?;
-            // Speed is measured on bf16 and f32; elsewhere a narrow and a wide row tell what is right.
-            let widths = if ty != "f16" && is_for_speed() { &WIDTHS[..] } else { &[1024, 65_536] };
+            // Where speed is not measured a narrow and a wide row tell what is right.
+            let widths = if is_for_speed() { &WIDTHS[..] } else { &[1024, 65_536] };
             let of_widths =
                 widths.iter().map(|&columns| RowsSchedule::for_columns(&problem.class(), columns, Arch::SM_90A));
             // Beside reductions that are made in one pass those that are not, to see what that gains.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use autokernel::cudarc::driver::{CudaSlice, CudaStream};
 use autokernel::timing::{Cache, Timer, Work, sets_to_exceed_l2};
-use autokernel::{Argument, CompiledKernel, Device, Dtype, Matrix, Role, bf16};
+use autokernel::{Argument, CompiledKernel, Device, Dtype, Matrix, Role, bf16, f16};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::rows::plan::extents;
 use autokernel_codegen::rows::{Kind, Operand, Problem, RowsSchedule, Schedule, sm90};
@@ -44,6 +44,7 @@ const PAGE: usize = 1 << 12;
 /// An operand on the GPU.
 enum Placed {
     Bf16(Matrix<bf16>),
+    F16(Matrix<f16>),
     F32(Matrix<f32>),
 }
 
@@ -56,26 +57,30 @@ impl Placed {
             Kind::Scalar | Kind::DeviceScalar => (1, 1),
         };
         let is_output = operand.role == Role::Output;
-        let values = drawn.iter().cycle().take(rows * columns);
-        if operand.dtype == Dtype::Bf16 {
-            if is_output {
-                return Placed::Bf16(Matrix::zeros(device, rows, columns).unwrap());
-            }
-            let values: Vec<bf16> = values.map(|value| bf16::from_f32(*value)).collect();
-            return Placed::Bf16(Matrix::from_slice(device, &values, rows, columns).unwrap());
+        let values = drawn.iter().copied().cycle().take(if is_output { 0 } else { rows * columns });
+        macro_rules! placed {
+            ($values:expr) => {
+                if is_output {
+                    Matrix::zeros(device, rows, columns)
+                } else {
+                    Matrix::from_slice(device, &$values, rows, columns)
+                }
+            };
         }
-        assert_eq!(operand.dtype, Dtype::F32, "nothing else is measured");
-        if is_output {
-            return Placed::F32(Matrix::zeros(device, rows, columns).unwrap());
+        match operand.dtype {
+            Dtype::Bf16 => Placed::Bf16(placed!(values.map(bf16::from_f32).collect::<Vec<_>>()).unwrap()),
+            Dtype::F16 => Placed::F16(placed!(values.map(f16::from_f32).collect::<Vec<_>>()).unwrap()),
+            Dtype::F32 => Placed::F32(placed!(values.collect::<Vec<_>>()).unwrap()),
+            other => panic!("{other} is not measured"),
         }
-        let values: Vec<f32> = values.copied().collect();
-        Placed::F32(Matrix::from_slice(device, &values, rows, columns).unwrap())
     }
 
     fn argument(&mut self, role: Role) -> Argument<'_> {
         match (self, role) {
             (Placed::Bf16(matrix), Role::Input) => (&*matrix).into(),
             (Placed::Bf16(matrix), Role::Output) => matrix.into(),
+            (Placed::F16(matrix), Role::Input) => (&*matrix).into(),
+            (Placed::F16(matrix), Role::Output) => matrix.into(),
             (Placed::F32(matrix), Role::Input) => (&*matrix).into(),
             (Placed::F32(matrix), Role::Output) => matrix.into(),
         }
@@ -123,7 +128,8 @@ fn main() {
     let names = if is_of_rings { &RING_BODIES[..] } else { &all };
     let (body, columns) = (std::env::var("AUTOKERNEL_BODY").ok(), settings::number("AUTOKERNEL_COLUMNS", 0));
     let names = names.iter().copied().filter(|name| body.as_ref().is_none_or(|body| body == name));
-    for (name, dtype) in names.flat_map(|name| [(name, "bf16"), (name, "f32")]) {
+    let dtypes = ["bf16", "f16", "f32"].into_iter().filter(|dtype| !is_of_rings || *dtype != "f16");
+    for (name, dtype) in names.flat_map(|name| dtypes.clone().map(move |dtype| (name, dtype))) {
         println!(
             "\n{name} {dtype}\n{:>14} {:>8} {:>8} {:>7} {:>7}  schedule",
             "shape", "GB/s", "copy", "ratio", "spread"

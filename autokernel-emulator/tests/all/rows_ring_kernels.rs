@@ -101,7 +101,7 @@ fn compiled(compiler: &Compiler, source: &str, ty: &str, schedule: RingSchedule)
 
 /// As many rows as take every team of the emulated GPU's blocks round its ring more than once, and one more.
 fn rows_for(schedule: &RingSchedule) -> u32 {
-    let blocks = (4 / schedule.cluster).max(1);
+    let blocks = (4 * schedule.blocks_per_sm / schedule.cluster).max(1);
     blocks * schedule.rows_per_block * (schedule.stages + 1) + 1
 }
 
@@ -153,6 +153,34 @@ fn rows_that_the_ring_cannot_bring_are_right_too() {
 }
 
 #[test]
+fn rows_that_begin_anywhere_come_by_the_ring_where_those_of_a_team_begin_alike() {
+    let test = "rows_that_begin_anywhere_come_by_the_ring_where_those_of_a_team_begin_alike";
+    let Some(compiler) = Compiler::find(test) else { return };
+    // As many teams as alike rows are apart, half as many again, and fewer, of which none may.
+    let shifting = |blocks_per_sm, cluster| RingSchedule {
+        rows_per_block: 1,
+        keeps_rows: true,
+        blocks_per_sm,
+        cluster,
+        ..plain()
+    };
+    for (source, ty) in [(SOFTMAX, "bf16"), (LAYER_NORM, "f16"), (ADD_RMS_NORM, "f32"), (STATISTICS, "bf16")] {
+        for schedule in [shifting(2, 1), shifting(3, 1), shifting(1, 1), shifting(4, 2)] {
+            let Some((compiled, schedule)) = compiled(&compiler, source, ty, schedule) else { continue };
+            let (held, vector, rows) = (schedule.held_columns(), schedule.vector, rows_for(&schedule));
+            // A whole vector behind the single elements, fewer, as many as are held, and none.
+            for columns in [1, vector + 3, held / 2 + 1, held - 1, held + 3] {
+                compiled.check(rows, columns, Data { seed: columns.into(), ..Data::default() });
+            }
+            // Matrices that begin alike, and such that do not.
+            for (padding, skew) in [([1, 1, 1], [3, 3, 3]), ([2, 10, 2], [1, 1, 1]), ([1, 0, 3], [3, 0, 1])] {
+                compiled.check(rows, held - 5, Data { seed: 3, padding, skew, ..Data::default() });
+            }
+        }
+    }
+}
+
+#[test]
 fn every_type_is_right_and_so_are_outputs_of_another() {
     let Some(compiler) = Compiler::find("every_type_is_right_and_so_are_outputs_of_another") else { return };
     for source in [SOFTMAX, LAYER_NORM, ADD_RMS_NORM, STATISTICS, MOMENTS] {
@@ -197,12 +225,11 @@ fn rings_give_the_same_bits_in_every_order_of_events_and_those_of_threads_that_l
             let bits = |order| ring.outputs(rows, columns, data, order);
             let first = bits(0);
             assert!((1..orders).all(|order| bits(order) == first), "{schedule}");
-            // A team reduces as one of the portable family does, as far as that has such blocks.
-            let portable = autokernel_codegen::rows::RowsSchedule {
-                rows_per_block: if schedule.cluster > 1 { 1 } else { schedule.rows_per_block },
-                blocks_per_sm: 0,
-                ..schedule.portable()
-            };
+            // A team reduces as one of the portable family does; the blocks of a cluster there take other columns.
+            if schedule.cluster > 1 {
+                continue;
+            }
+            let portable = autokernel_codegen::rows::RowsSchedule { blocks_per_sm: 0, ..schedule.portable() };
             let portable = Compiled::new(&compiler, &typed(source, ty), &portable);
             assert_eq!(portable.outputs(rows, columns, data, 1), first, "{schedule}");
         }
@@ -210,20 +237,28 @@ fn rings_give_the_same_bits_in_every_order_of_events_and_those_of_threads_that_l
 }
 
 /// Changes of the CUDA files, each of which a schedule shows: the file, the text, and what stands in its place.
-const MUTANTS: [(&str, &str, &str); 23] = [
+const MUTANTS: [(&str, &str, &str); 31] = [
     ("rows_sm90.cuh", "    ptx::mbarrier_wait(ring.arrival(turn), Ring::parity(turn));\n", ""),
     ("rows_sm90.cuh", "return turn / kStages % 2;", "return 0;"),
-    ("rows_sm90.cuh", "if (is_read() && next", "if (threadIdx.x % kThreads == 0 && next"),
-    ("rows_sm90.cuh", "request(args, next, ring, turn);", "request(args, next, ring, turn + 1);"),
+    ("rows_sm90.cuh", "      ptx::named_barrier_wait(kReadBarrier + Team::number(), kThreads);\n", ""),
+    ("rows_sm90.cuh", "request<kCut>(args, next, ring, turn);", "request<kCut>(args, next, ring, turn + 1);"),
     ("rows_sm90.cuh", "first + (turn + kStages) * step;", "first + (turn + 1) * step;"),
     ("rows_sm90.cuh", "team.turns = turn * Problem::kReductions;", "team.turns = 0;"),
     ("rows_sm90.cuh", "kReadBarrier = 1 + kTeams;", "kReadBarrier = 1;"),
-    ("rows_sm90.cuh", "Part::count(row.vectors) * sizeof(Inputs)", "Part::kVectors * sizeof(Inputs)"),
-    ("rows_sm90.cuh", "        if (row.span(0, vector).is_inside) load_shared", "        load_shared"),
+    ("rows_sm90.cuh", "row.piece.count * sizeof(Inputs)", "Part::kVectors * sizeof(Inputs)"),
+    ("rows_sm90.cuh", "load_shared(packed, from, row.span(0, vector).is_inside);", "load_shared(packed, from, true);"),
     ("rows_sm90.cuh", "ptx::mbarrier_wait(ptx::shared_address(&arrivals.kept), 0);", ";"),
     ("rows_sm90.cuh", "+ Team::number() * kStages * kPlaceBytes", ""),
-    ("rows_part.cuh", "return (run * kBlocks + block) * kRun;", "return run * kBlocks * kRun;"),
-    ("rows_part.cuh", "column / kRow * (kRun * kVector) + column % (kRun * kVector);", "column;"),
+    ("rows_part.cuh", "row + piece.first * kVector", "row"),
+    ("rows_vector.cuh", "const int first = block * most;", "const int first = 0;"),
+    ("rows_sm90.cuh", "place.row + row.head, row.piece", "place.row, row.piece"),
+    ("rows_sm90.cuh", "uint32_t(Base::step()) / kAlike * kAlike;", "uint32_t(Base::step());"),
+    ("rows_sm90.cuh", "if (kAlike > 1 && first >= step) return;", ""),
+    ("rows_sm90.cuh", "      keep_shifted(row);\n", ""),
+    ("rows_sm90.cuh", "singles.request(Row<kCut>(args, row.index + step));", ""),
+    ("rows_reduce.cuh", "const int half = turns % 2;", "const int half = 0;"),
+    ("rows_reduce.cuh", "      ptx::mbarrier_arrive_remote(arrived, peer);\n", ""),
+    ("rows_reduce.cuh", "scratch.arrived[half][team]), 1 + kBlocks);", "scratch.arrived[half][team]), kBlocks);"),
     ("rows_reduce.cuh", "const int sharing = kSharing > 1 ? number() : 0;", "const int sharing = 0;"),
     ("rows_reduce.cuh", "ptx::named_barrier_wait(1 + number(), kThreads);", ""),
     ("rows_drawn.cuh", "(kStages + (kBlocks > 1)) * step;", "kStages * step + (kBlocks > 1);"),
@@ -235,7 +270,7 @@ const MUTANTS: [(&str, &str, &str); 23] = [
         "ptx::mbarrier_wait(ptx::shared_address(&told.arrivals[at]), (turn - 1) / Told::kNumbers % 2);",
         "",
     ),
-    ("rows_drawn.cuh", "kNumbers = 4;", "kNumbers = 2;"),
+    ("rows_drawn.cuh", "kNumbers = 4;", "kNumbers = 1;"),
     ("rows_sm90.cuh", "    slot = number;\n", ""),
     (
         "rows_sm90.cuh",
@@ -252,16 +287,20 @@ fn a_mutant_of_the_rings_is_caught_by_some_schedule() {
         RingSchedule { keeps_rows: true, cluster: 2, vectors: 2, vector: 8, ..plain() },
         RingSchedule { draws: true, ..plain() },
         RingSchedule { draws: true, cluster: 2, ..plain() },
+        // As many blocks as rows that begin alike are apart, and more.
+        RingSchedule { rows_per_block: 1, keeps_rows: true, blocks_per_sm: 3, ..plain() },
     ];
     let problem = typed(LAYER_NORM, "bf16");
     for (file, before, after) in MUTANTS {
         let is_caught = shown_by.into_iter().any(|schedule| {
             let change = Change { file, before, after };
             let mutant = Compiled::on_ring(&compiler, &problem, &schedule, Some(change));
-            [schedule.held_columns(), schedule.held_columns() / 2 + 8].into_iter().any(|columns| {
-                let check = || mutant.check(rows_for(&schedule), columns, Data { seed: 1, ..Data::default() });
-                catch_unwind(AssertUnwindSafe(check)).is_err()
-            })
+            [schedule.held_columns(), schedule.held_columns() / 2 + 8, schedule.held_columns() - 3].into_iter().any(
+                |columns| {
+                    let check = || mutant.check(rows_for(&schedule), columns, Data { seed: 1, ..Data::default() });
+                    catch_unwind(AssertUnwindSafe(check)).is_err()
+                },
+            )
         });
         assert!(is_caught, "nothing was wrong with `{after}` in the place of `{before}`");
     }

@@ -53,15 +53,25 @@ struct Divisor {
 
 __device__ __forceinline__ float quotient(float x, const Divisor& divisor) { return x * divisor.reciprocal * divisor.scale; }
 
-// 1 / x of x >= 1: one unit in the last place. Below 2^-126 it is zero.
-__device__ __forceinline__ float reciprocal_of_large(float x) {
+// 1 / x of an x that is zero, infinite, no number or normal with a normal reciprocal: one unit in the last place. Beyond 2^126 it is zero.
+__device__ __forceinline__ float near_reciprocal(float x) {
   float result;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
 }
 
+// The same as Divisor of such a divisor: one multiplication.
+struct NearDivisor {
+  float reciprocal;
+
+  NearDivisor() = default;
+  __device__ __forceinline__ explicit NearDivisor(float divisor) : reciprocal(near_reciprocal(divisor)) {}
+};
+
+__device__ __forceinline__ float quotient(float x, const NearDivisor& divisor) { return x * divisor.reciprocal; }
+
 // of / (1 + exp(x)): a few units in the last place and one for each unit of |x|. Beyond x = 87 it is zero.
-__device__ __forceinline__ float over_one_plus_exp(float of, float x) { return of * reciprocal_of_large(1.0f + exp(x)); }
+__device__ __forceinline__ float over_one_plus_exp(float of, float x) { return of * near_reciprocal(1.0f + exp(x)); }
 
 // What follows computes a function at a multiple of `x`, which is a constant and costs nothing.
 
@@ -69,7 +79,7 @@ __device__ __forceinline__ float over_one_plus_exp(float of, float x) { return o
 // where the sum would cancel too.
 __device__ __forceinline__ float half_one_plus_tanh(float x, float scale = 1.0f) {
   constexpr float kMinus2Log2E = -2.88539008f;
-  return reciprocal_of_large(1.0f + exp2(x * (scale * kMinus2Log2E)));
+  return near_reciprocal(1.0f + exp2(x * (scale * kMinus2Log2E)));
 }
 
 __device__ __forceinline__ float one_plus_tanh(float x, float scale = 1.0f) { return 2.0f * half_one_plus_tanh(x, scale); }

@@ -58,7 +58,7 @@ pub struct Lowered {
     pub between: Vec<Vec<RowStep>>,
 }
 
-const ROW: &str = "row.";
+pub(super) const ROW: &str = "row.";
 
 /// Whether the CUDA name is one of a value that the elements of a row share.
 pub fn is_of_row(name: &str) -> bool {

@@ -99,12 +99,12 @@ impl Image {
 
     /// Parts of a row that its threads take one after the other.
     fn stretches(&self, extents: &Extents) -> f64 {
-        f64::from(extents.size(1).div_ceil(self.schedule.held_columns().max(1)).max(1))
+        f64::from(self.in_vectors(extents).div_ceil(self.schedule.held_columns().max(1)).max(1))
     }
 
     /// Arithmetic of every lane: the code is straight, so that vectors which a row does not have are computed, too.
     fn compute_us(&self, extents: &Extents) -> f64 {
-        let [rows, columns] = [0, 1].map(|dim| extents.size(dim));
+        let (rows, columns) = (extents.size(0), self.in_vectors(extents).max(1));
         let held = self.schedule.held_columns();
         let lanes = f64::from(rows) * f64::from(columns.div_ceil(held.max(1))) * f64::from(held);
         let functions = FUNCTION * f64::from(self.class.cost.special_functions);
@@ -131,7 +131,12 @@ impl Image {
     }
 
     fn is_held(&self, extents: &Extents) -> bool {
-        extents.size(1) <= self.schedule.held_columns()
+        self.in_vectors(extents) <= self.schedule.held_columns()
+    }
+
+    /// Columns that are in whole vectors, about: the single elements at the ends of a row are threads' own beside them.
+    fn in_vectors(&self, extents: &Extents) -> u32 {
+        extents.size(1) / self.schedule.vector * self.schedule.vector
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::joined::Join;
+use super::joined::{Join, Pair};
 use super::lanes::{self, Lane};
 pub use super::lower::RowStep;
-use super::lower::{self, Lowered};
+use super::lower::{self, Lowered, ROW};
 use crate::body::cuda::element;
 use crate::body::{Body, Reduction};
-use crate::expr::{Axis, Expr};
+use crate::expr::{Axis, Expr, Math};
 use crate::knob::choices;
 
 choices! {
@@ -33,6 +33,8 @@ pub struct Program {
     pub kept: Vec<String>,
     /// Two passes that are one.
     pub join: Option<Join>,
+    /// Sums of exponentials relative to their greatest, by their CUDA names: one at least, and no more than there are columns.
+    sums_of_shares: Vec<String>,
 }
 
 /// A pass over a row.
@@ -113,7 +115,36 @@ impl Program {
             stores: of_pass(&lowered.stores, pass),
         });
         let passes = passes.collect();
-        Program { passes, between: lowered.between.clone(), kept, join }
+        let sums_of_shares = Join::find(lowered).filter(|join| join.pair == Pair::Exponentials);
+        let sums_of_shares = sums_of_shares.map(|join| format!("{ROW}{}", join.second)).into_iter().collect();
+        Program { passes, between: lowered.between.clone(), kept, join, sums_of_shares }
+    }
+
+    /// Whether the reciprocal of a number of the row is in the normal range, or zero or no finite number: of a root, and of a sum
+    /// whose terms are at most one, and one of them one.
+    pub fn is_near(&self, number: &Expr) -> bool {
+        let mut number = number;
+        // As many names as there are, at most.
+        for _ in 0..=self.between.iter().map(Vec::len).sum() {
+            match number {
+                Expr::Call(Math::Sqrt, _) => return true,
+                Expr::Variable(name) if self.sums_of_shares.contains(name) => return true,
+                Expr::Variable(name) => match self.value_of(name) {
+                    Some(value) => number = value,
+                    None => return false,
+                },
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// What a name of the row stands for.
+    fn value_of(&self, name: &str) -> Option<&Expr> {
+        self.between.iter().flatten().find_map(|step| match step {
+            RowStep::Value { name: known, value } if name.strip_prefix(ROW) == Some(known) => Some(value),
+            _ => None,
+        })
     }
 
     /// Whether the pass of that number and the next one are one.

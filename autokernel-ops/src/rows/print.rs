@@ -164,6 +164,16 @@ impl Printer<'_> {
         Spelling::Fast(self.body.precision()).number(expr)
     }
 
+    /// The C++ type of a number that elements are divided by. Where threads load rows themselves, a multiplication more costs
+    /// nothing, and ptxas spills a register of a layer_norm of f32 without it.
+    fn divisor(&self, number: &Expr) -> &'static str {
+        if self.brought != Brought::Nothing && self.program.is_near(number) {
+            "autokernel::fast_math::NearDivisor"
+        } else {
+            "autokernel::fast_math::Divisor"
+        }
+    }
+
     /// The `Row`s that a block reads once and keeps.
     fn kept_rows(&self) -> impl Iterator<Item = Lane<'_>> {
         lanes::of(self.body).filter(|lane| self.brought == Brought::MatricesAndRows && lane.is_read_row())
@@ -210,7 +220,7 @@ impl Printer<'_> {
         for (at, between) in self.program.between.iter().enumerate() {
             values.extend(between.iter().filter_map(|step| match step {
                 RowStep::Value { name, .. } => Some(format!("float {name}")),
-                RowStep::Divisor { name, .. } => Some(format!("autokernel::fast_math::Divisor {name}")),
+                RowStep::Divisor { name, value } => Some(format!("{} {name}", self.divisor(value))),
                 RowStep::Store { .. } => None,
             }));
             let reduces = self.program.passes.get(at).map_or(&[][..], |pass| &pass.reduces);
@@ -268,6 +278,9 @@ impl Printer<'_> {
         }
         out.line("return is_aligned;");
         out.line("}");
+        if self.brought != Brought::Nothing {
+            self.alike(out);
+        }
         out.line("");
         out.line(format!("{FUNCTION} Places places(const Args& args, int64_t row, int first) {{"));
         out.line("return {");
@@ -277,6 +290,25 @@ impl Printer<'_> {
         };
         out.lines(lanes::of(self.body).map(place));
         out.line("};");
+        out.line("}");
+    }
+
+    /// Whether vectors of all matrices are aligned at the same columns, so that `Row`s that are kept can be shifted to them.
+    fn alike(&self, out: &mut Lines) {
+        let is_kept = |lane: &Lane<'_>| self.kept_rows().any(|kept| kept.name == lane.name);
+        let mut lanes = lanes::of(self.body);
+        let may_shift = lanes.all(|lane| lane.operand.kind == Kind::Matrix || lane.is_read_row() && is_kept(&lane));
+        out.line("");
+        out.line(format!("static constexpr bool kMayShift = {may_shift};  // no Row is written or read from memory"));
+        out.line("// Whether vectors of all matrices are aligned at the same columns.");
+        out.line(format!("{FUNCTION} bool is_alike(const Args& args) {{"));
+        out.line("bool is_alike = true;");
+        let with_ld = |lane: &Lane<'_>| format!("{}, args.{}", address(lane.operand), leading(&lane.operand.name));
+        let leader = self.leader().as_ref().map(with_ld).unwrap_or_default();
+        for lane in lanes::of(self.body).filter(|lane| lane.operand.kind == Kind::Matrix) {
+            out.line(format!("is_alike &= autokernel::rows::is_alike<kVector>({leader}, {});", with_ld(&lane)));
+        }
+        out.line("return is_alike;");
         out.line("}");
     }
 
@@ -326,7 +358,7 @@ impl Printer<'_> {
             let computes = steps.iter().map(|step| match step {
                 RowStep::Value { name, value } => format!("row.{name} = {};", self.number(value)),
                 RowStep::Divisor { name, value } => {
-                    format!("row.{name} = autokernel::fast_math::Divisor({});", self.number(value))
+                    format!("row.{name} = {}({});", self.divisor(value), self.number(value))
                 }
                 RowStep::Store { output, value } => {
                     let operand = self.body.operand(output).expect("a body without mistakes stores to operands");
@@ -434,7 +466,7 @@ impl Printer<'_> {
             out.line(format!("if constexpr (kPass == {at}) {{"));
             let join = self.joined(at);
             let relative = join.filter(|join| self.program.kept.iter().any(|name| join.is_relative(name)));
-            out.lines(relative.map(|join| format!("const float own = reduced.{}.first.value;", join.first)));
+            out.lines(relative.map(|join| format!("const float own = reduced.{}.settled.first;", join.first)));
             let alone = reductions.iter().map(|(name, ..)| name);
             let all: Vec<String> =
                 join.map(|join| &join.first).into_iter().chain(alone).map(|name| format!("reduced.{name}")).collect();

@@ -12,7 +12,7 @@ pub fn rings(
     let is_valid = |schedule: &RingSchedule| schedule.check(class, arch).is_ok() && schedule.held_columns() >= columns;
     let Some(carried) = RingSchedule::for_columns(class, columns, arch) else { return Vec::new() };
     // Teams, and vectors of a thread in the place of 4, with as many blocks as then hold a row.
-    let laid_out = [(512, 2, 4), (1024, 1, 4), (512, 2, 8), (256, 4, 8), (256, 4, 4), (1024, 1, 2)];
+    let laid_out = [(512, 2, 4), (256, 4, 4)];
     let mut found = vec![carried];
     for (threads_per_row, rows_per_block, vectors) in laid_out {
         let part = threads_per_row * vectors * carried.vector;

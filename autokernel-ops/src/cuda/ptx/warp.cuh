@@ -32,4 +32,11 @@ __device__ __forceinline__ void set_bits_shared(uint32_t address, uint32_t bits)
   asm volatile("red.shared.or.b32 [%0], %1;" ::"r"(address), "r"(bits) : "memory");
 }
 
+// The sum over all lanes of a warp.
+__device__ __forceinline__ int warp_sum(int value) {
+  int sum;
+  asm volatile("redux.sync.add.s32 %0, %1, 0xffffffff;" : "=r"(sum) : "r"(value));
+  return sum;
+}
+
 }  // namespace autokernel::ptx

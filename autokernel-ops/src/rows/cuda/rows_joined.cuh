@@ -1,14 +1,15 @@
 // Two reductions of which the second needs the first, in one pass over the row and one crossing of its threads.
 //
-// A thread takes the second relative to what it has of the first: exponentials to the greatest element so far, squares to the
-// mean so far. What it has of the second moves along whenever the first changes: from one stretch of a long row to the next, and
-// where lanes, warps and blocks bring together what they have. The first reduction has the bits that it has by itself.
+// A warp takes the second relative to what its lanes have of the first: exponentials to the greatest element so far, squares to the
+// mean so far. What they have of the second moves along whenever the first changes: from one stretch of a long row to the next, and
+// where warps and blocks bring together what they have. The first reduction has the bits that it has by itself.
 //
 // NaN and infinities go where two passes send them: what has seen no element says nothing, and an infinite first one leaves
 // what each element by itself gives.
 #pragma once
 
 #include "fast_math.cuh"
+#include "ptx/warp.cuh"
 #include "rows_reduce.cuh"
 #include "rows_vector.cuh"
 
@@ -34,6 +35,9 @@ struct Exponentials {
   __device__ __forceinline__ static float move(float sum, Seen from, Seen to) {
     return sum * fast_math::exp(from.first - reference(to));
   }
+
+  // The same of what one lane has of a warp's sum.
+  __device__ __forceinline__ static float move_share(float sum, Seen from, Seen to) { return move(sum, from, to); }
 
   // What makes a term relative to `from` one relative to all, to a few units however far they are apart.
   __device__ __forceinline__ static float factor(float from, float all) {
@@ -68,10 +72,18 @@ struct Squares {
     return from.count > 0.0f && mean != other ? fmaf(from.count * apart, apart, sum) : sum;
   }
 
+  // The same of what one lane has of a warp's sum: its share of what is added.
+  __device__ __forceinline__ static float move_share(float sum, Seen from, Seen to) {
+    const float mean = reference(from), other = reference(to);
+    const float apart = mean - other;
+    const float count = from.count * (1.0f / kWarpSize);
+    return from.count > 0.0f && mean != other ? fmaf(count * apart, apart, sum) : sum;
+  }
+
   __device__ __forceinline__ static float whole(float sum, float, int) { return sum; }
 };
 
-// What a thread has reduced so far.
+// What a thread has reduced so far, and its warp has of the first reduction.
 template <typename Pair>
 struct Joined {
   static constexpr int kNumbers = Pair::kCounts ? 3 : 2;
@@ -90,13 +102,25 @@ struct Joined {
 
   __device__ __forceinline__ Seen seen() const { return {first.value, count}; }
 
-  // What further terms of the second reduction are to be relative to.
+  // What further terms of the second reduction are to be relative to. All lanes of the warp call this.
   __device__ __forceinline__ float settle() {
-    second.value = Pair::move(second.value, settled, seen());
-    settled = seen();
+    Seen all = {reduce_lanes<typename Pair::First, kWarpSize>(first.value), 0.0f};
+    if constexpr (Pair::kCounts) all.count = float(ptx::warp_sum(int(count)));
+    second.value = Pair::move_share(second.value, settled, all);
+    settled = all;
     return Pair::reference(settled);
   }
 
+  // With the lanes of its warp, behind the last that is settled.
+  template <int kLanes>
+  __device__ __forceinline__ void across_threads() {
+    static_assert(kLanes == kWarpSize, "schedule rule `joins`: whole warps a row");
+    first.value = settled.first;
+    count = settled.count;
+    second.template across_lanes<kLanes>();
+  }
+
+  // With lanes that each have a part.
   template <int kLanes>
   __device__ __forceinline__ void across_lanes() {
     const Seen own = seen();
@@ -104,13 +128,6 @@ struct Joined {
     if constexpr (Pair::kCounts) count = reduce_lanes<Sum, kLanes>(count);
     second.value = Pair::move(second.value, own, seen());
     second.template across_lanes<kLanes>();
-  }
-
-  __device__ __forceinline__ void merge(const Joined& other) {
-    const Seen own = seen();
-    first.merge(other.first);
-    if constexpr (Pair::kCounts) count += other.count;
-    second.value = Pair::move(second.value, own, seen()) + Pair::move(other.second.value, other.seen(), seen());
   }
 
   template <typename Visit>

@@ -55,13 +55,17 @@ struct Accumulator {
     value = Op::combine(value, span.is_inside ? elements[0] : Op::kIdentity);
   }
 
-  // With the other lanes; all get the result.
+  // With what the other lanes have; all get the result.
   template <int kLanes>
   __device__ __forceinline__ void across_lanes() {
     value = reduce_lanes<Op, kLanes>(value);
   }
 
-  __device__ __forceinline__ void merge(const Accumulator& other) { value = Op::combine(value, other.value); }
+  // The same of what lanes have reduced of their own elements.
+  template <int kLanes>
+  __device__ __forceinline__ void across_threads() {
+    across_lanes<kLanes>();
+  }
 
   // Calls `visit` for each number that threads tell each other.
   template <typename Visit>
@@ -90,22 +94,23 @@ template <int kThreads, int kTeams, int kBlocks, int kMostReductions, bool kTake
 struct Team {
   static constexpr int kLanes = kThreads < kWarpSize ? kThreads : kWarpSize;
   static constexpr int kWarps = kThreads / kLanes;
-  static constexpr int kParts = kWarps * kBlocks;
+  static constexpr bool kIsShared = kBlocks > 1;  // by blocks, which tell each other what their warps have brought together
   static_assert((kThreads & (kThreads - 1)) == 0, "schedule rule `threads`: a power of two");
   static_assert(kThreads * kTeams % kWarpSize == 0, "schedule rule `threads`: whole warps");
   static_assert(kBlocks == 1 || kThreads >= kWarpSize, "schedule rule `cluster`: whole warps a row");
   static_assert(kBlocks == 1 || kTeams == 1 || kHow == Teams::kApart, "who shares rows with blocks waits for them alone");
-  static constexpr int kSharing = kBlocks > 1 ? kTeams : 1;
+  static constexpr int kSharing = kIsShared ? kTeams : 1;
+  static constexpr int kNumbers = kMostReductions > 0 ? kMostReductions : 1;
 
-  // One warp's values for the others. Two halves, used in turn: a warp that writes the next reduction's values is at
-  // most one barrier ahead of those that still read this one's.
+  // What warps tell those of their block, and blocks each other. Two halves, used in turn: who writes the next reduction's
+  // numbers is at most one barrier ahead of those that still read this one's.
   struct Scratch {
-    float values[kParts > 1 ? 2 : 1][kTeams][kMostReductions > 0 ? kMostReductions : 1][kParts];
-    // Of a cluster, mbarriers of each half: what its blocks have sent here, in bytes, and which of their warps have taken
-    // what this block sent. Who used each half but once need not ask, nor stay until others have taken: what it sent was
-    // needed by them before they end.
+    float values[kWarps > 1 ? 2 : 1][kTeams][kNumbers][kWarps];
+    float shared[2][kSharing][kNumbers][kBlocks];
+    // Of a cluster, an mbarrier of each half: of the bytes that its blocks have sent here, and of the blocks. A block arrives when
+    // all of its threads have read what it was sent the time before; so who has seen all blocks arrive may write what they read
+    // then. Who used each half but once need not stay until others have: what it sent was needed by them before they end.
     uint64_t arrived[2][kSharing];
-    uint64_t taken[2][kSharing];
   };
 
   Scratch& scratch;
@@ -117,8 +122,7 @@ struct Team {
       if (threadIdx.x == 0) {
         for (int half = 0; half < 2; ++half) {
           for (int team = 0; team < kSharing; ++team) {
-            ptx::mbarrier_init(ptx::shared_address(&scratch.arrived[half][team]), 1);
-            ptx::mbarrier_init(ptx::shared_address(&scratch.taken[half][team]), kParts);
+            ptx::mbarrier_init(ptx::shared_address(&scratch.arrived[half][team]), 1 + kBlocks);
           }
         }
         ptx::fence_mbarrier_init();
@@ -148,70 +152,74 @@ struct Team {
   // Every thread of the blocks calls this as often as the others; of teams that are apart, every thread of the team.
   template <typename... Accumulators>
   __device__ __forceinline__ void reduce(Accumulators&... accumulators) {
-    constexpr int kNumbers = (Accumulators::kNumbers + ...);
-    static_assert(kNumbers <= kMostReductions, "as many fit the scratch");
-    (accumulators.template across_lanes<kLanes>(), ...);
-    if constexpr (kParts > 1) {
-      const uint32_t half = turns % 2, parity = turns / 2 % 2;
+    reduce_meanwhile([] {}, accumulators...);
+  }
+
+  // The same, and `errand` once a thread has nothing to do but wait for other blocks.
+  template <typename Errand, typename... Accumulators>
+  __device__ __forceinline__ void reduce_meanwhile(Errand errand, Accumulators&... accumulators) {
+    static_assert((Accumulators::kNumbers + ...) <= kMostReductions, "as many fit the scratch");
+    (accumulators.template across_threads<kLanes>(), ...);
+    const int half = turns % 2;
+    if constexpr (kWarps > 1) {
       auto& values = scratch.values[half][number()];
-      const int sharing = kSharing > 1 ? number() : 0;
-      const uint32_t arrived = ptx::shared_address(&scratch.arrived[half][sharing]);
-      const uint32_t taken = ptx::shared_address(&scratch.taken[half][sharing]);
-      int slot = 0;
-      if constexpr (kBlocks > 1) {
-        if (threadIdx.x % kThreads == 0) ptx::mbarrier_arrive_expect_bytes(arrived, kNumbers * sizeof(values[0]));
-        if constexpr (kTakesTurns) ptx::mbarrier_wait(taken, parity ^ 1);
-      }
-      (accumulators.numbers([&](float number) { send(values[slot++], number, arrived); }), ...);
-      if constexpr (kBlocks > 1) {
-        ptx::mbarrier_wait(arrived, parity);
-      } else {
+      if (threadIdx.x % kWarpSize == 0) put(values, threadIdx.x % kThreads / kWarpSize, accumulators...);
+      // Of a cluster one warp brings them together, for all of the block.
+      const bool takes = !kIsShared || threadIdx.x % kThreads < kWarpSize;
+      if (kHow == Teams::kTogether || takes) {
         sync();
+      } else {
+        ptx::named_barrier_arrive(1 + number(), kThreads);
       }
-      slot = 0;
-      (collect(values, slot, accumulators), ...);
-      if constexpr (kBlocks > 1 && kTakesTurns) {
-        const int lane = threadIdx.x % kWarpSize;
-        __syncwarp();  // all lanes have read
-        if (lane < kBlocks) ptx::mbarrier_arrive_remote(taken, lane);
-      }
-      ++turns;
+      if (takes) take(values, accumulators...);
     }
+    if constexpr (kIsShared) share(half, errand, accumulators...);
+    if constexpr (kWarps > 1 || kIsShared) ++turns;
   }
 
  private:
-  // The value of this warp to all blocks of the team.
-  __device__ __forceinline__ static void send(float (&parts)[kParts], float value, uint32_t arrived) {
-    const int lane = threadIdx.x % kWarpSize;
-    float& part = parts[member() / kWarpSize];
-    if constexpr (kBlocks > 1) {
-      const int peer = lane % kBlocks;  // of every lane, as addresses may be computed ahead
-      if (lane < kBlocks) {
-        store_peer_counted(ptx::peer_address(ptx::shared_address(&part), peer), value, ptx::peer_address(arrived, peer));
-      }
-    } else {
-      if (lane == 0) part = value;
-    }
+  template <int kParts>
+  using Slots = float[kNumbers][kParts];
+
+  // What a warp has, for the others.
+  template <int kParts, typename... Accumulators>
+  __device__ __forceinline__ static void put(Slots<kParts>& slots, int part, Accumulators&... accumulators) {
+    int slot = 0;
+    (accumulators.numbers([&](float number) { slots[slot++][part] = number; }), ...);
   }
 
-  // What all warps have sent of an accumulator, whose numbers begin at `slot`.
-  template <typename Accumulator, int kSlots>
-  __device__ __forceinline__ static void collect(const float (&values)[kSlots][kParts], int& slot,
-                                                 Accumulator& accumulator) {
-    const int lane = threadIdx.x % kWarpSize;
-    const auto take = [&](Accumulator& taken, int part) {
-      int at = slot;
-      taken.numbers([&](float& number) { number = values[at++][part]; });
-    };
-    take(accumulator, lane % kParts);
-#pragma unroll
-    for (int part = kWarpSize; part < kParts; part += kWarpSize) {
-      Accumulator other;
-      take(other, part + lane);
-      accumulator.merge(other);
+  // What all parts have, brought together; every lane gets it.
+  template <int kParts, typename... Accumulators>
+  __device__ __forceinline__ static void take(const Slots<kParts>& slots, Accumulators&... accumulators) {
+    const int part = threadIdx.x % kWarpSize % kParts;
+    int slot = 0;
+    (accumulators.numbers([&](float& number) { number = slots[slot++][part]; }), ...);
+    (accumulators.template across_lanes<kParts>(), ...);
+  }
+
+  // What the blocks have. The first warp knows what this one has.
+  template <typename Errand, typename... Accumulators>
+  __device__ __forceinline__ void share(int half, Errand errand, Accumulators&... accumulators) {
+    constexpr int kSent = (Accumulators::kNumbers + ...);
+    const int sharing = kSharing > 1 ? number() : 0;
+    auto& shared = scratch.shared[half][sharing];
+    const uint32_t arrived = ptx::shared_address(&scratch.arrived[half][sharing]);
+    const int member = threadIdx.x % kThreads;
+    if (member == 0) ptx::mbarrier_arrive_expect_bytes(arrived, kBlocks * kSent * sizeof(float));
+    if (member < kBlocks) {
+      const int peer = member % kBlocks;  // of every thread, as addresses may be computed ahead
+      const uint32_t slots = ptx::peer_address(ptx::shared_address(&shared[0][block()]), peer);
+      const uint32_t there = ptx::peer_address(arrived, peer);
+      int slot = 0;
+      const auto send = [&](float number) {
+        store_peer_counted(slots + slot++ * int(sizeof(shared[0])), number, there);
+      };
+      (accumulators.numbers(send), ...);
+      ptx::mbarrier_arrive_remote(arrived, peer);
     }
-    accumulator.template across_lanes<(kParts < kWarpSize ? kParts : kWarpSize)>();
-    slot += Accumulator::kNumbers;
+    errand();
+    ptx::mbarrier_wait(arrived, turns / 2 % 2);
+    take(shared, accumulators...);
   }
 };
 

@@ -28,8 +28,9 @@ constexpr int kEveryPass = -1;
 
 // How the rows of a launch divide into vectors.
 enum class Cut {
-  kWhole,   // into aligned ones, in all operands
-  kRagged,  // with single elements before and behind them, and operands that are not aligned
+  kWhole,    // into aligned ones, in all operands
+  kShifted,  // the same between single elements before and behind them, in all matrices and the `Row`s that blocks keep
+  kRagged,   // with single elements before and behind them, and operands that are not aligned
 };
 
 template <typename Problem, typename Schedule, typename Args, Teams kTeams = Teams::kTogether>
@@ -64,18 +65,30 @@ struct Rows {
     int vectors;  // whole ones
     typename Problem::Places places;
 
-    __device__ __forceinline__ Row(const Args& args, int64_t number)
-        : index(number < args.rows ? int(number) : args.rows - 1),
-          is_inside(number < args.rows),
+    // To blocks that share a row bulk copies bring one piece of it each; threads that load take every kThreadsPerRow-th vector.
+    static constexpr bool kIsInPieces = kCut != Cut::kRagged && kTeams == Teams::kApart;
+    Piece piece;
+
+    __device__ __forceinline__ Row(const Args& args, int64_t number) : Row(args, number, number < args.rows) {}
+
+    __device__ __forceinline__ Row(const Args& args, int64_t number, bool is_there)
+        : index(is_there ? int(number) : args.rows - 1),
+          is_inside(is_there),
           columns(is_inside ? args.columns : 0),
           head(kCut == Cut::kWhole ? 0 : min(Problem::head(args, index), columns)),
           vectors((columns - head) / kVector),
-          places(Problem::places(args, index, head)) {}
+          places(Problem::places(args, index, head)),
+          piece(kIsInPieces ? Piece::of<kBlocksPerRow>(Team::block(), vectors) : Piece{0, vectors}) {}
 
     // A vector of this thread, of the stretch that begins with vector `start`.
     __device__ __forceinline__ Span<kVector> span(int start, int vector) const {
-      const int at = start + vector * kThreadsPerRow + Team::member();
-      return {head + at * kVector, at < vectors};
+      if constexpr (kIsInPieces) {
+        const int at = vector * Schedule::kThreadsPerRow + threadIdx.x % Schedule::kThreadsPerRow;
+        return {head + (piece.first + at) * kVector, at < piece.count, at * kVector};
+      } else {
+        const int at = start + vector * kThreadsPerRow + Team::member();
+        return {head + at * kVector, at < vectors};
+      }
     }
 
     // A single element of this thread.
@@ -101,7 +114,7 @@ struct Rows {
   // Requests what pass kPass reads of a stretch; the single elements with the first.
   template <int kPass, bool kHeld, Cut kCut>
   __device__ __forceinline__ static void load(const Row<kCut>& row, int start, Held<kCut, kHeld>& held) {
-    constexpr bool kIsAligned = kCut == Cut::kWhole;
+    constexpr bool kIsAligned = kCut != Cut::kRagged;
 #pragma unroll
     for (int vector = 0; vector < held.kVectors; ++vector) {
       Problem::template visit<kPass>(row.places, held.vectors[vector], [&](auto& packed, auto place) {
@@ -121,7 +134,7 @@ struct Rows {
   template <int kPass, bool kHeld, Cut kCut>
   __device__ __forceinline__ static void elements(const Row<kCut>& row, int start, Held<kCut, kHeld>& held,
                                                   const Values& values, Reduced& reduced) {
-    constexpr bool kIsAligned = kCut == Cut::kWhole;
+    constexpr bool kIsAligned = kCut != Cut::kRagged;
 #pragma unroll
     for (int vector = 0; vector < held.kVectors; ++vector) {
       Problem::template elements<kPass, kHeld, kIsAligned>(row.places, row.span(start, vector), held.vectors[vector],
@@ -148,9 +161,9 @@ struct Rows {
     }
   }
 
-  // Pass kPass and all behind it. Of a row that is held, `held` are its elements.
-  template <int kPass, bool kHeld, Cut kCut>
-  __device__ __forceinline__ static void passes(const Args& args, const Row<kCut>& row, Team& team,
+  // Pass kPass and all behind it. Of a row that is held, `held` are its elements. AnyTeam reduces as Team does.
+  template <int kPass, bool kHeld, Cut kCut, typename AnyTeam>
+  __device__ __forceinline__ static void passes(const Args& args, const Row<kCut>& row, AnyTeam& team,
                                                 Held<kCut, kHeld>& held, Values& values) {
     Problem::template between<kPass>(args, row.index, row.is_inside && Team::member() == 0, values);
     if constexpr (kPass < Problem::kPasses) {

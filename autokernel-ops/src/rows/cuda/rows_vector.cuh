@@ -34,6 +34,13 @@ __device__ __forceinline__ bool is_aligned(const T* first, int64_t ld = 0) {
   return columns_to_alignment<kVector>(first) == 0 && columns_to_alignment<kVector>(first + ld) == 0;
 }
 
+// Whether a vector of each row of one operand is aligned where that of the other is.
+template <int kVector, typename T, typename Other>
+__device__ __forceinline__ bool is_alike(const T* first, int64_t ld, const Other* other, int64_t other_ld) {
+  const auto at = [](const auto* address) { return columns_to_alignment<kVector>(address); };
+  return sizeof(T) == sizeof(Other) && at(first) == at(other) && at(first + ld) == at(other + other_ld);
+}
+
 // kVector neighbouring columns of a row, if it has them.
 template <int kVector>
 struct Span {
@@ -41,6 +48,21 @@ struct Span {
 
   int first;
   bool is_inside;
+  int held = 0;  // columns before it in the piece of the row that its block has in shared memory
+};
+
+// The vectors of a row that one of several blocks takes.
+struct Piece {
+  int first;
+  int count;
+
+  // Of a row of `vectors`, by kBlocks blocks: as many for each, the last may have fewer.
+  template <int kBlocks>
+  __device__ __forceinline__ static Piece of(int block, int vectors) {
+    const int most = kBlocks > 1 ? (vectors + kBlocks - 1) / kBlocks : vectors;
+    const int first = block * most;
+    return {first, max(0, min(most, vectors - first))};
+  }
 };
 
 // One row of an operand.

@@ -66,7 +66,7 @@ struct Problem {
   // What the elements of a row share.
   struct Values {
     float squares_;
-    autokernel::fast_math::Divisor divisor0;
+    autokernel::fast_math::NearDivisor divisor0;
   };
 
   // What the passes reduce.
@@ -88,6 +88,17 @@ struct Problem {
     is_aligned &= autokernel::rows::is_aligned<kVector>(static_cast<autokernel::bf16*>(args.sum_), args.sum_ld);
     is_aligned &= autokernel::rows::is_aligned<kVector>(static_cast<autokernel::bf16*>(args.out_), args.out_ld);
     return is_aligned;
+  }
+
+  static constexpr bool kMayShift = true;  // no Row is written or read from memory
+  // Whether vectors of all matrices are aligned at the same columns.
+  __device__ __forceinline__ static bool is_alike(const Args& args) {
+    bool is_alike = true;
+    is_alike &= autokernel::rows::is_alike<kVector>(static_cast<const autokernel::bf16*>(args.x_), args.x_ld, static_cast<const autokernel::bf16*>(args.x_), args.x_ld);
+    is_alike &= autokernel::rows::is_alike<kVector>(static_cast<const autokernel::bf16*>(args.x_), args.x_ld, static_cast<const autokernel::bf16*>(args.skip_), args.skip_ld);
+    is_alike &= autokernel::rows::is_alike<kVector>(static_cast<const autokernel::bf16*>(args.x_), args.x_ld, static_cast<autokernel::bf16*>(args.sum_), args.sum_ld);
+    is_alike &= autokernel::rows::is_alike<kVector>(static_cast<const autokernel::bf16*>(args.x_), args.x_ld, static_cast<autokernel::bf16*>(args.out_), args.out_ld);
+    return is_alike;
   }
 
   __device__ __forceinline__ static Places places(const Args& args, int64_t row, int first) {
@@ -118,7 +129,7 @@ struct Problem {
   template <int kPass>
   __device__ __forceinline__ static void between(const Args& args, int64_t index, bool writes, Values& row) {
     if constexpr (kPass == 1) {
-      row.divisor0 = autokernel::fast_math::Divisor(autokernel::math::sqrt((row.squares_ + 1e-6f)));
+      row.divisor0 = autokernel::fast_math::NearDivisor(autokernel::math::sqrt((row.squares_ + 1e-6f)));
     }
   }
 
@@ -200,6 +211,6 @@ static_assert(Kernel::kBlockThreads == 1024 && Kernel::kSharedBytes == 163840, "
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kBlockThreads, Schedule::kBlocksPerSm) __cluster_dims__(2, 1, 1)
-autokernel_rows_mean_bf16_7519f3c4e2fa_7a9288deb284(const __grid_constant__ Args args) {
+autokernel_rows_mean_bf16_7519f3c4e2fa_c2ed48a1d554(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -163,7 +163,7 @@ struct Problem {
   template <int kPass, typename Team>
   __device__ __forceinline__ static void reduce(const Args& args, Team& team, Reduced& reduced, Values& row) {
     if constexpr (kPass == 1) {
-      const float own = reduced.max_.first.value;
+      const float own = reduced.max_.settled.first;
       team.reduce(reduced.max_);
       row.max_ = reduced.max_.first.value;
       row.sum_ = reduced.max_.whole(args.columns);
@@ -179,6 +179,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 8)
-autokernel_rows_max_sum_bf16_0ce4d3f36fc4_7753e3a6ad5c(const __grid_constant__ Args args) {
+autokernel_rows_max_sum_bf16_0ce4d3f36fc4_42bd0bbdc966(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -58,7 +58,7 @@ struct Problem {
   struct Values {
     float max_;
     float sum_;
-    autokernel::fast_math::Divisor divisor0;
+    autokernel::fast_math::NearDivisor divisor0;
   };
 
   // What the passes reduce.
@@ -78,6 +78,15 @@ struct Problem {
     is_aligned &= autokernel::rows::is_aligned<kVector>(static_cast<const autokernel::bf16*>(args.x_), args.x_ld);
     is_aligned &= autokernel::rows::is_aligned<kVector>(static_cast<autokernel::bf16*>(args.out_), args.out_ld);
     return is_aligned;
+  }
+
+  static constexpr bool kMayShift = true;  // no Row is written or read from memory
+  // Whether vectors of all matrices are aligned at the same columns.
+  __device__ __forceinline__ static bool is_alike(const Args& args) {
+    bool is_alike = true;
+    is_alike &= autokernel::rows::is_alike<kVector>(static_cast<const autokernel::bf16*>(args.x_), args.x_ld, static_cast<const autokernel::bf16*>(args.x_), args.x_ld);
+    is_alike &= autokernel::rows::is_alike<kVector>(static_cast<const autokernel::bf16*>(args.x_), args.x_ld, static_cast<autokernel::bf16*>(args.out_), args.out_ld);
+    return is_alike;
   }
 
   __device__ __forceinline__ static Places places(const Args& args, int64_t row, int first) {
@@ -103,7 +112,7 @@ struct Problem {
   template <int kPass>
   __device__ __forceinline__ static void between(const Args& args, int64_t index, bool writes, Values& row) {
     if constexpr (kPass == 2) {
-      row.divisor0 = autokernel::fast_math::Divisor(row.sum_);
+      row.divisor0 = autokernel::fast_math::NearDivisor(row.sum_);
     }
   }
 
@@ -183,6 +192,6 @@ static_assert(Kernel::kBlockThreads == 1024 && Kernel::kSharedBytes == 65536, "t
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kBlockThreads, Schedule::kBlocksPerSm)
-autokernel_rows_max_sum_bf16_0ce4d3f36fc4_e01e9a89f1c6(const __grid_constant__ Args args) {
+autokernel_rows_max_sum_bf16_0ce4d3f36fc4_a4442adce205(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

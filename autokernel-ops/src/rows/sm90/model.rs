@@ -2,7 +2,7 @@
 
 use autokernel_core::Extents;
 
-use super::default::leads;
+use super::default::{leads, reads_again};
 use super::schedule::RingSchedule;
 use crate::forecast::{Forecast, Machine};
 use crate::operation::Class as _;
@@ -16,6 +16,8 @@ const STAY_US: f64 = 1.0;
 const CONTENTION: f64 = 0.05;
 /// What rows take longer that the ring cannot bring, by blocks laid out for those it can.
 const WITHOUT: f64 = 1.3;
+/// The same of rows that begin anywhere and come by the ring, where the portable family reads several `Row`s again for each.
+const SHIFTED: f64 = 0.9;
 /// Rows of a team from which on what it begins later no longer matters.
 const FEW_TURNS: u32 = 4;
 /// What rows take longer of which the portable family holds so many at once that their loads cover each other.
@@ -44,6 +46,15 @@ impl Image {
         (of_sm / (part * f64::from(rows_per_block * stages * blocks_per_sm)).max(1.0)).max(1.0)
     }
 
+    /// Rows that begin anywhere, fill most of what threads hold, and of which every block has a few.
+    fn is_shifted_well(&self, extents: &Extents) -> bool {
+        let RingSchedule { cluster, blocks_per_sm, .. } = self.schedule;
+        let teams = self.portable.machine.sm_count * blocks_per_sm / cluster;
+        let [rows, columns] = [0, 1].map(|dim| extents.size(dim));
+        let fills = 2 * columns > self.schedule.held_columns();
+        self.schedule.shifts() && reads_again(&self.portable.class) && fills && rows >= FEW_TURNS * teams
+    }
+
     /// Rows of a length at which the family leads, that fill most of what threads hold, and of which every team has a few.
     fn is_where_it_leads(&self, extents: &Extents) -> bool {
         let RingSchedule { rows_per_block, cluster, blocks_per_sm, .. } = self.schedule;
@@ -56,6 +67,10 @@ impl Image {
 impl Forecast for Image {
     fn predicted_ms(&self, extents: &Extents) -> f64 {
         let columns = extents.size(1);
+        let is_held = columns < self.schedule.held_columns() + self.schedule.vector;
+        if is_held && !columns.is_multiple_of(self.schedule.vector) && self.is_shifted_well(extents) {
+            return SHIFTED * self.portable.predicted_ms(extents);
+        }
         if columns > self.schedule.held_columns() || !columns.is_multiple_of(self.schedule.vector) {
             return WITHOUT * self.portable.predicted_ms(extents);
         }

@@ -16,10 +16,8 @@ const WARP_THREADS: u32 = 32;
 const ACCESS_BYTES: u32 = 16;
 /// The widest vector of a thread, in bytes: two accesses.
 const MAX_VECTOR_BYTES: u32 = 32;
-/// Elements of a thread whose places need no registers of their own, and what more of them need.
+/// What several teams of a block know of several next rows that they draw, beside more elements than these.
 const FEW_ELEMENTS: u32 = 16;
-const PLACES_REGISTERS: u32 = 8;
-/// What several teams of a block that draw their rows know of the next ones, beside as many elements.
 const DRAWN_REGISTERS: u32 = 4;
 /// An mbarrier.
 const BARRIER_BYTES: u32 = 8;
@@ -122,8 +120,8 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "registers",
-        words: "as the rule of rows_sm80 for blocks that stay, for more than 16 columns a thread 8 more with several Rows in a cluster and 4 \
-                with several teams that draw, of the threads of all blocks that an SM is given",
+        words: "as the rule of rows_sm80 for blocks that stay, for more than 16 columns a thread 4 more with several teams that draw, several \
+                stages and no joins, of the threads of all blocks that an SM is given",
         holds: |s, class, _| needed_registers(s, class) <= available_registers(s),
         reason: |s, class, _| {
             let (needed, available) = (needed_registers(s, class), available_registers(s));
@@ -164,13 +162,10 @@ impl S {
     }
 }
 
-/// Registers of a thread. In a cluster the places of many elements in Rows are numbers of their own.
+/// Registers of a thread. Teams that make two reductions in one have room for what they know of the next rows.
 fn needed_registers(s: &S, class: &Class) -> u32 {
-    let has_places = s.cluster > 1 && s.vectors * s.vector > FEW_ELEMENTS && class.read_rows().count() > 1;
-    let places = if has_places { PLACES_REGISTERS } else { 0 };
-    let knows_next = s.draws && s.rows_per_block > 1 && s.vectors * s.vector > FEW_ELEMENTS;
-    let drawn = if knows_next { DRAWN_REGISTERS } else { 0 };
-    registers(&s.portable(), class) + places + drawn
+    let knows_next = s.draws && s.rows_per_block > 1 && s.stages > 1 && !s.joins && s.vectors * s.vector > FEW_ELEMENTS;
+    registers(&s.portable(), class) + if knows_next { DRAWN_REGISTERS } else { 0 }
 }
 
 /// Registers that there are for a thread beside those of the other blocks of its SM.

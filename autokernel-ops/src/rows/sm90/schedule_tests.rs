@@ -2,8 +2,8 @@ use autokernel_core::{Arch, ComputeCapability, Dtype};
 
 use super::{RULES, RingSchedule, portfolio, schedules};
 use crate::Class as AnyClass;
-use crate::body::Kind;
-use crate::expr::{Cost, Expr};
+use crate::body::{Kind, Reduction};
+use crate::expr::{Cost, Expr, Math};
 use crate::family::Family;
 use crate::forecast::Machine;
 use crate::rows::plan::extents;
@@ -96,18 +96,57 @@ fn bodies_that_reduce_nothing_or_read_elsewhere_are_left_to_the_portable_family(
 }
 
 #[test]
-fn long_rows_are_held_by_small_blocks_that_draw_them_as_many_as_fit_an_sm() {
+fn long_rows_are_held_by_blocks_that_draw_them_and_teams_share_the_rows_that_they_keep() {
     let of = |body: Body, columns| {
         let schedule = RingSchedule::for_columns(&class(body), columns, Arch::SM_90A).unwrap();
         assert!(schedule.held_columns() >= columns, "{schedule}");
         let RingSchedule { threads_per_row, rows_per_block, cluster, stages, blocks_per_sm, draws, .. } = schedule;
         ((threads_per_row, rows_per_block, cluster), (stages, blocks_per_sm, draws))
     };
-    assert_eq!(of(cases::softmax(), 65_536), ((256, 1, 8), (2, 4, true)));
-    assert_eq!(of(wide(cases::softmax()), 16_384), ((512, 1, 1), (2, 1, true)));
-    assert_eq!(of(wide(cases::softmax()), 65_536), ((256, 1, 8), (2, 3, true)));
-    assert_eq!(of(cases::add_rms_norm(), 65_536), ((256, 1, 8), (2, 2, true)));
+    assert_eq!(of(cases::softmax(), 65_536), ((512, 1, 4), (1, 2, true)));
+    assert_eq!(of(wide(cases::softmax()), 16_384), ((512, 1, 1), (1, 1, true)));
+    assert_eq!(of(wide(cases::softmax()), 65_536), ((512, 1, 8), (2, 2, true)));
+    assert_eq!(of(layer_norm(Dtype::Bf16), 65_536), ((512, 2, 4), (2, 1, true)));
+    assert_eq!(of(layer_norm(Dtype::Bf16), 16_384), ((512, 2, 1), (1, 1, true)));
+    assert_eq!(of(layer_norm(Dtype::F32), 65_536), ((512, 2, 8), (2, 1, true)));
+    assert_eq!(of(layer_norm(Dtype::F32), 16_384), ((512, 1, 1), (1, 1, true)));
+    assert_eq!(of(layer_norm(Dtype::F32), 8192), ((512, 2, 1), (1, 1, true)));
     assert!(RingSchedule::for_columns(&class(cases::softmax()), 1 << 20, Arch::SM_90A).is_none());
+}
+
+/// The built-in `layer_norm` of a type, with a constant in the place of `eps`.
+fn layer_norm(dtype: Dtype) -> Body {
+    let (reads, name) = (|name: &str, kind| cases::reads(name, kind, dtype), cases::name);
+    let centred = || name("x") - name("mean");
+    let deviation = cases::call(Math::Sqrt, name("variance") + Expr::Literal(1e-5));
+    Body {
+        operands: vec![
+            reads("x", Kind::Matrix),
+            reads("weight", Kind::Row),
+            reads("bias", Kind::Row),
+            cases::writes("out", Kind::Matrix, dtype),
+        ],
+        steps: vec![
+            cases::reduce("mean", Reduction::Mean, name("x")),
+            cases::bind("centred", centred()),
+            cases::reduce("variance", Reduction::Mean, name("centred") * name("centred")),
+            cases::store("out", name("centred") / deviation * name("weight") + name("bias")),
+        ],
+        ..Body::default()
+    }
+}
+
+#[test]
+fn rows_that_begin_anywhere_are_left_to_the_ring_where_several_rows_would_be_read_again() {
+    for dtype in [Dtype::Bf16, Dtype::F16, Dtype::F32] {
+        let class = class(layer_norm(dtype));
+        assert!(RingSchedule::for_shifted(&class, Arch::SM_90A).unwrap().shifts());
+        assert_eq!(chosen(&class, 4096, 4099), Family::RowsSm90, "{class}");
+        for (rows, columns) in [(32, 4099), (4096, 1023), (16_384, 4096)] {
+            assert_eq!(chosen(&class, rows, columns), Family::RowsSm80, "{class} {rows}x{columns}");
+        }
+    }
+    assert_eq!(RingSchedule::for_shifted(&class(cases::softmax()), Arch::SM_90A), None, "no Row is kept");
 }
 
 /// The family of what a launch on an H200 takes.

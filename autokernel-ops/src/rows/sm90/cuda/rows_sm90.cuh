@@ -25,8 +25,10 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
   using Base = Rows<Problem, Schedule, Args, Teams::kApart>;
   using Team = typename Base::Team;
   using Part = rows::Part<Schedule>;
-  using WholeRow = typename Base::template Row<Cut::kWhole>;
-  using Held = typename Base::template Held<Cut::kWhole, true>;
+  template <Cut kCut>
+  using Row = typename Base::template Row<kCut>;
+  template <Cut kCut>
+  using Held = typename Base::template Held<kCut, true>;
   using Inputs = typename Problem::template Inputs<Schedule::kVector>;
 
   static constexpr int kStages = Schedule::kStages;
@@ -36,9 +38,14 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
   static constexpr int kKeptBytes = Part::kColumns * Problem::kKeptBytes;
   static constexpr int kBlockThreads = kThreads * kTeams;
   static constexpr int kSharedBytes = kKeptBytes + kTeams * kStages * kPlaceBytes;
+  // Of a cluster, whose blocks wait for each other, rows are fetched meanwhile, unless the next one is waited for.
+  static constexpr bool kDefers = Schedule::kCluster > 1 && kStages > 1;
   // Barriers 1 to kTeams are the reductions'.
   static constexpr int kReadBarrier = 1 + kTeams;
   static_assert(2 * kTeams < 16, "schedule rule `threads`: two barriers a team");
+
+  // Whether rows that begin anywhere come by the ring: of one team, whose rows are known.
+  static constexpr bool kShifts = kTeams == 1 && !Schedule::kDraws && Problem::kMayShift;
 
   // What tells that rows have come: one for each place of each team, and one for the `Row`s that are kept.
   struct Arrivals {
@@ -73,48 +80,46 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
   }
 
   // Has a row copied to its place of the ring, by one thread.
+  template <Cut kCut>
   __device__ __forceinline__ static void request(const Args& args, int64_t number, const Ring& ring, uint32_t turn) {
-    const WholeRow row(args, number);
+    const Row<kCut> row(args, number, true);
     const uint32_t arrival = ring.arrival(turn);
-    ptx::mbarrier_arrive_expect_bytes(arrival, Part::count(row.vectors) * sizeof(Inputs));
+    ptx::mbarrier_arrive_expect_bytes(arrival, row.piece.count * sizeof(Inputs));
     Inputs inputs;  // only where its fields lie
     Problem::template visit<kEveryPass>(row.places, inputs, [&](auto& packed, auto place) {
-      Part::copy(ring.place(turn) + offset(inputs, packed), place.row, row.vectors, arrival);
+      Part::copy(ring.place(turn) + offset(inputs, packed), place.row + row.head, row.piece, arrival);
     });
   }
 
   // A row from its place, once it has come; zeros for vectors that it does not have.
-  __device__ __forceinline__ static void collect(const WholeRow& row, const Ring& ring, uint32_t turn, Held& held) {
+  template <Cut kCut>
+  __device__ __forceinline__ static void collect(const Row<kCut>& row, const Ring& ring, uint32_t turn,
+                                                 Held<kCut>& held) {
     ptx::mbarrier_wait(ring.arrival(turn), Ring::parity(turn));
 #pragma unroll
     for (int vector = 0; vector < Schedule::kVectors; ++vector) {
       auto& inputs = held.vectors[vector];
       const int at = vector * kThreads + threadIdx.x % kThreads;
       Problem::template visit<kEveryPass>(row.places, inputs, [&](auto& packed, auto) {
-        packed.clear();
         const uint32_t from = ring.place(turn) + offset(inputs, packed) + at * int(sizeof(packed));
-        if (row.span(0, vector).is_inside) load_shared(packed, from);
+        load_shared(packed, from, row.span(0, vector).is_inside);
       });
     }
   }
 
-  // Whether this thread is to request the next row: one of each team, once all have read this one.
-  __device__ __forceinline__ static bool is_read() {
-    const int member = threadIdx.x % kThreads;
-    if (member < kWarpSize) {
-      ptx::named_barrier_wait(kReadBarrier + Team::number(), kThreads);
-    } else {
-      ptx::named_barrier_arrive(kReadBarrier + Team::number(), kThreads);
-    }
-    return member == 0;
+  // The warp of a team that has rows copied: of a cluster not the one that brings together what all have reduced.
+  __device__ __forceinline__ static bool is_leader() {
+    constexpr int kLeader = kDefers ? kThreads / kWarpSize - 1 : 0;
+    return threadIdx.x % kThreads / kWarpSize == kLeader;
   }
+  __device__ __forceinline__ static bool is_leaders_first() { return is_leader() && threadIdx.x % kWarpSize == 0; }
 
   // Has the `Row`s copied that the block keeps, by one thread.
   __device__ __forceinline__ static void keep(const Args& args, uint32_t arrival) {
-    const WholeRow row(args, 0);
-    ptx::mbarrier_arrive_expect_bytes(arrival, Part::count(row.vectors) * Schedule::kVector * Problem::kKeptBytes);
+    const Row<Cut::kWhole> row(args, 0, true);
+    ptx::mbarrier_arrive_expect_bytes(arrival, row.piece.count * Schedule::kVector * Problem::kKeptBytes);
     Problem::visit_rows(row.places, [&](auto place) {
-      Part::copy(place.shared(), place.memory.row, row.vectors, arrival);
+      Part::copy(place.shared(), place.memory.row, row.piece, arrival);
     });
   }
 
@@ -130,42 +135,125 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
             ptx::shared_address(arrivals.rows[Team::number()])};
   }
 
-  // A row that has come.
-  __device__ __forceinline__ static void compute(const Args& args, Team& team, const WholeRow& row, uint32_t turn,
-                                                 Held& held) {
+  // A team that does something else in its first reduction, while it waits for other blocks.
+  template <typename Errand>
+  struct BusyTeam {
+    Team& team;
+    Errand errand;
+    bool is_done = false;
+
+    template <typename... Accumulators>
+    __device__ __forceinline__ void reduce(Accumulators&... accumulators) {
+      if (is_done) return team.reduce(accumulators...);
+      is_done = true;
+      team.reduce_meanwhile(errand, accumulators...);
+    }
+  };
+
+  // A row that all threads have read; `fetch` has the next one copied, by the leader's lanes.
+  template <Cut kCut, typename Fetch>
+  __device__ __forceinline__ static void compute(const Args& args, Team& team, const Row<kCut>& row, uint32_t turn,
+                                                 Held<kCut>& held, Fetch fetch) {
     typename Base::Values values;
     team.turns = turn * Problem::kReductions;  // known of the turn, so that no register has it meanwhile
-    Base::template passes<0, true>(args, row, team, held, values);
+    if (!is_leader()) ptx::named_barrier_arrive(kReadBarrier + Team::number(), kThreads);
+    const auto errand = [&] {
+      if (!is_leader()) return;
+      ptx::named_barrier_wait(kReadBarrier + Team::number(), kThreads);
+      fetch();
+    };
+    if constexpr (kDefers) {
+      BusyTeam<decltype(errand)> busy{team, errand};
+      Base::template passes<0, true>(args, row, busy, held, values);
+    } else {
+      errand();
+      Base::template passes<0, true>(args, row, team, held, values);
+    }
   }
 
-  // Equal shares.
-  __device__ __forceinline__ static void rows_from_ring(const Args& args, Team& team, Arrivals& arrivals) {
-    const Ring ring = ring_of_team(arrivals);
-    const uint32_t rows = args.rows, first = first_of_team(), step = uint32_t(Base::step());
-    if (threadIdx.x % kThreads == 0) {
-#pragma unroll 1
-      for (uint32_t turn = 0; turn < kStages && first + turn * step < rows; ++turn) {
-        request(args, first + turn * step, ring, turn);
+  // The `Row`s as far as this thread's vectors reach, from where those of rows with so many columns before them begin. Nobody else
+  // reads them.
+  __device__ __forceinline__ static void keep_shifted(const Row<Cut::kShifted>& row) {
+    Problem::visit_rows(row.places, [&](auto place) {
+#pragma unroll
+      for (int vector = 0; vector < Schedule::kVectors; ++vector) {
+        const auto span = row.span(0, vector);
+        auto packed = unaligned(place.memory, span);
+        store_shared(packed, place.shared() + span.held * place.kElementBytes);
+      }
+    });
+  }
+
+  template <typename T, int kVector>
+  __device__ __forceinline__ static Packed<T, kVector> unaligned(Place<const T> place, Span<kVector> span) {
+    Packed<T, kVector> packed;
+    load<false>(packed, place, span);
+    return packed;
+  }
+
+  // The single elements of a row, which the ring does not bring.
+  template <Cut kCut>
+  struct Singles {
+    static constexpr int kCount = Held<kCut>::kSingles;
+    typename Problem::template Inputs<1> inputs[kCount + 1];
+
+    __device__ __forceinline__ void request(const Row<kCut>& row) {
+#pragma unroll
+      for (int number = 0; number < kCount; ++number) {
+        Problem::template visit<kEveryPass>(row.places, inputs[number], [&](auto& packed, auto place) {
+          rows::load<true>(packed, place, row.single(number));
+        });
       }
     }
-    wait_for_kept(arrivals);
-    Held held;
+
+    __device__ __forceinline__ void collect(Held<kCut>& held) const {
+#pragma unroll
+      for (int number = 0; number < kCount; ++number) held.singles[number] = inputs[number];
+    }
+  };
+
+  // Equal shares. Of rows that begin anywhere, those of a team must begin alike, and their single elements are a row ahead in
+  // registers.
+  template <Cut kCut>
+  __device__ __forceinline__ static void rows_from_ring(const Args& args, Team& team, Arrivals& arrivals) {
+    constexpr int kAlike = kCut == Cut::kShifted ? Schedule::kVector : 1;
+    const Ring ring = ring_of_team(arrivals);
+    const uint32_t rows = args.rows, first = first_of_team(), step = uint32_t(Base::step()) / kAlike * kAlike;
+    if (kAlike > 1 && first >= step) return;  // the teams beyond
+    if (is_leaders_first()) {
+#pragma unroll 1
+      for (uint32_t turn = 0; turn < kStages && first + turn * step < rows; ++turn) {
+        request<kCut>(args, first + turn * step, ring, turn);
+      }
+    }
+    Singles<kCut> singles;
+    if constexpr (kCut == Cut::kShifted) {
+      const Row<kCut> row(args, first);
+      keep_shifted(row);
+      singles.request(row);
+    } else {
+      wait_for_kept(arrivals);
+    }
+    Held<kCut> held;
 #pragma unroll 1
     for (uint32_t turn = 0; first + turn * step < rows; ++turn) {
-      const WholeRow row(args, first + turn * step);
+      const Row<kCut> row(args, first + turn * step, true);
       collect(row, ring, turn, held);
+      singles.collect(held);
+      singles.request(Row<kCut>(args, row.index + step));
       const uint32_t next = first + (turn + kStages) * step;
-      if (is_read() && next < rows) request(args, next, ring, turn);
-      compute(args, team, row, turn, held);
+      compute(args, team, row, turn, held, [&] {
+        if (is_leaders_first() && next < rows) request<kCut>(args, next, ring, turn);
+      });
     }
   }
 
-  // Has the row of that number copied, if there is one, and tells its number with its arrival.
+  // Has the row of that number copied, if there is one, and tells its number with its arrival; by one thread.
   __device__ __forceinline__ static void request_drawn(const Args& args, uint32_t number, const Ring& ring, uint32_t turn,
                                                        uint32_t& slot) {
     slot = number;
     if (number < args.rows) {
-      request(args, number, ring, turn);
+      request<Cut::kWhole>(args, number, ring, turn);
     } else {
       ptx::mbarrier_arrive(ring.arrival(turn));
     }
@@ -178,15 +266,15 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
     auto& numbers = drawn.numbers[Team::number()];
     Told& told = drawn.told[Team::number()];
     Draws draws;
-    if (threadIdx.x % kThreads == 0) {
-      draws.draw(args.drawn);
+    if (is_leader()) draws.draw(args.drawn);
+    if (is_leaders_first()) {
 #pragma unroll 1
       for (uint32_t turn = 0; turn < kStages; ++turn) {
         request_drawn(args, first_of_team() + turn * step, ring, turn, numbers[turn]);
       }
     }
     wait_for_kept(arrivals);
-    Held held;
+    Held<Cut::kWhole> held;
     uint32_t turn = 0;
 #pragma unroll 1
     for (;; ++turn) {
@@ -194,15 +282,14 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
       uint32_t& number = numbers[turn % kStages];
       const uint32_t found = number;
       if (found >= rows) break;
-      const WholeRow row(args, found);
+      const Row<Cut::kWhole> row(args, found, true);
       collect(row, ring, turn, held);
-      if (is_read()) {
+      compute(args, team, row, turn, held, [&] {
         const uint32_t next = draws.next(args.drawn, told, turn, first_of_team(), step, rows);
-        request_drawn(args, next, ring, turn, number);
-      }
-      compute(args, team, row, turn, held);
+        if (is_leaders_first()) request_drawn(args, next, ring, turn, number);
+      });
     }
-    if (threadIdx.x % kThreads == 0) draws.finish(args.drawn, told, turn, step, rows);
+    if (is_leader()) draws.finish(args.drawn, told, turn, step, rows);
   }
 
   // Rows that the ring cannot bring. Threads that hold many columns have too few registers to hold ragged vectors.
@@ -238,8 +325,10 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
       if constexpr (Schedule::kDraws) {
         rows_drawn(args, team, arrivals, drawn);
       } else {
-        rows_from_ring(args, team, arrivals);
+        rows_from_ring<Cut::kWhole>(args, team, arrivals);
       }
+    } else if (kShifts && is_held && Base::step() >= Schedule::kVector && Problem::is_alike(args)) {
+      if constexpr (kShifts) rows_from_ring<Cut::kShifted>(args, team, arrivals);
     } else {
       rows_without(args, team, is_held);
     }
