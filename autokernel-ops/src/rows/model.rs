@@ -130,8 +130,10 @@ impl Image {
         self.class.passes.len() as f64 - f64::from(u8::from(self.schedule.joins))
     }
 
+    /// Blocks that stay do not hold rows that begin anywhere, which they cannot request ahead.
     fn is_held(&self, extents: &Extents) -> bool {
-        self.in_vectors(extents) <= self.schedule.held_columns()
+        let may_be = self.schedule.blocks_per_sm == 0 || extents.size(1).is_multiple_of(self.schedule.vector);
+        may_be && self.in_vectors(extents) <= self.schedule.held_columns()
     }
 
     /// Columns that are in whole vectors, about: the single elements at the ends of a row are threads' own beside them.

@@ -7,6 +7,7 @@ use super::schedule::RingSchedule;
 use crate::forecast::{Forecast, Machine};
 use crate::operation::Class as _;
 use crate::rows::model::{self, LAUNCH_US, LOAD_US};
+use crate::rows::plan;
 use crate::rows::problem::Class;
 
 /// What a launch of blocks that fill an SM begins later, in microseconds: they find no room before those of the launch before
@@ -69,7 +70,8 @@ impl Forecast for Image {
         let columns = extents.size(1);
         let is_held = columns < self.schedule.held_columns() + self.schedule.vector;
         if is_held && !columns.is_multiple_of(self.schedule.vector) && self.is_shifted_well(extents) {
-            return SHIFTED * self.portable.predicted_ms(extents);
+            let in_vectors = plan::extents(extents.size(0), columns / self.schedule.vector * self.schedule.vector);
+            return SHIFTED * self.portable.predicted_ms(&in_vectors);
         }
         if columns > self.schedule.held_columns() || !columns.is_multiple_of(self.schedule.vector) {
             return WITHOUT * self.portable.predicted_ms(extents);

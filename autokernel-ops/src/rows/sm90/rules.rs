@@ -19,6 +19,9 @@ const MAX_VECTOR_BYTES: u32 = 32;
 /// What several teams of a block know of several next rows that they draw, beside more elements than these.
 const FEW_ELEMENTS: u32 = 16;
 const DRAWN_REGISTERS: u32 = 4;
+/// What threads of a cluster know beside several `Row`s and more words of inputs than these.
+const FEW_WORDS: u32 = 16;
+const PIECE_REGISTERS: u32 = 4;
 /// An mbarrier.
 const BARRIER_BYTES: u32 = 8;
 /// A number of a row, and how many of those leaders tell each other are in use.
@@ -121,7 +124,7 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "registers",
         words: "as the rule of rows_sm80 for blocks that stay, for more than 16 columns a thread 4 more with several teams that draw, several \
-                stages and no joins, of the threads of all blocks that an SM is given",
+                stages and no joins, and 4 more in a cluster with several Rows and more than 16 words of inputs a thread, of the threads of all blocks that an SM is given",
         holds: |s, class, _| needed_registers(s, class) <= available_registers(s),
         reason: |s, class, _| {
             let (needed, available) = (needed_registers(s, class), available_registers(s));
@@ -165,7 +168,10 @@ impl S {
 /// Registers of a thread. Teams that make two reductions in one have room for what they know of the next rows.
 fn needed_registers(s: &S, class: &Class) -> u32 {
     let knows_next = s.draws && s.rows_per_block > 1 && s.stages > 1 && !s.joins && s.vectors * s.vector > FEW_ELEMENTS;
-    registers(&s.portable(), class) + if knows_next { DRAWN_REGISTERS } else { 0 }
+    let words: u32 = class.read_matrices().map(|dtype| s.vectors * s.vector * dtype.bytes() / 4).sum();
+    let is_full = s.cluster > 1 && class.read_rows().count() > 1 && words > FEW_WORDS;
+    let drawn = if knows_next { DRAWN_REGISTERS } else { 0 };
+    registers(&s.portable(), class) + drawn + if is_full { PIECE_REGISTERS } else { 0 }
 }
 
 /// Registers that there are for a thread beside those of the other blocks of its SM.
