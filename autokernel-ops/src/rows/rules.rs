@@ -172,6 +172,10 @@ impl S {
     }
 }
 
+/// Matrices whose kept inputs ptxas turns into elements without keeping both, and what more of them take.
+const FEW_MATRICES: usize = 3;
+const MANY_MATRICES_REGISTERS: u32 = 16;
+
 /// Registers of a thread for a class.
 pub(super) fn registers(s: &S, class: &Class) -> u32 {
     let inputs: u32 = class.read_matrices().map(|dtype| (s.vector * dtype.bytes()).div_ceil(4)).sum();
@@ -185,7 +189,9 @@ pub(super) fn registers(s: &S, class: &Class) -> u32 {
     // Along columns each output has a sum for each column of a vector.
     let rest = rest + s.vector * u32::try_from(class.folds.len()).unwrap_or(u32::MAX);
     let passing = PASSING_REGISTERS * s.vector * class.passing().saturating_sub(FEW_PASSING);
-    registers_for(s, inputs, kept, rest) + rows.saturating_sub(FEW_ROW_REGISTERS) + passing + many
+    let read_again = s.keep == Keep::Inputs && s.vectors > 1 && class.read_matrices().count() > FEW_MATRICES;
+    let again = if read_again { MANY_MATRICES_REGISTERS } else { 0 };
+    registers_for(s, inputs, kept, rest) + rows.saturating_sub(FEW_ROW_REGISTERS) + passing + many + again
 }
 
 /// Registers of a thread: the vectors that it holds, which are inputs until they are kept values, one vector's elements on
