@@ -174,7 +174,7 @@ impl S {
 
 /// Matrices whose kept inputs ptxas turns into elements without keeping both, and what more of them take.
 const FEW_MATRICES: usize = 3;
-const MANY_MATRICES_REGISTERS: u32 = 16;
+const MANY_MATRICES_REGISTERS: u32 = 40;
 
 /// Registers of a thread for a class.
 pub(super) fn registers(s: &S, class: &Class) -> u32 {
