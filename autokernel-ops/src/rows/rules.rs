@@ -27,6 +27,9 @@ const PASSING_REGISTERS: u32 = 3;
 /// Vectors whose places in a ragged row need no registers of their own, and what more of them need.
 const FEW_VECTORS: u32 = 4;
 const MANY_VECTORS_REGISTERS: u32 = 48;
+/// Matrices whose kept inputs become elements one after the other, and what more of them need.
+const FEW_MATRICES: usize = 3;
+const MANY_MATRICES_REGISTERS: u32 = 16;
 /// Registers of the address of one more operand.
 const OPERAND_REGISTERS: u32 = 3;
 /// Registers are given to a thread by so many.
@@ -148,7 +151,7 @@ pub const RULES: &[Rule<S, Class>] = &[
         words: "vectors * (registers of a vector of each input, or of what is kept if that is more) + 2 * vector + 16, \
                 and 3 for each operand but indices beyond 5, and 4 for each function beyond the first, but at least 64, and what a \
                 vector of each Row takes beyond 8, and 3 * vector for each reduction of a pass, or output, and Row \
-                beyond 3, and 48 for 8 vectors unless blocks stay, is at most 255, and at most 65536 / threads",
+                beyond 3, and 48 for 8 vectors unless blocks stay, and 16 where inputs of more than 3 matrices are kept, is at most 255, and at most 65536 / threads",
         holds: |s, class, _| registers(s, class) <= available(s),
         reason: |s, class, _| {
             let (needed, available) = (registers(s, class), available(s));
@@ -172,10 +175,6 @@ impl S {
     }
 }
 
-/// Matrices whose kept inputs ptxas turns into elements without keeping both, and what more of them take.
-const FEW_MATRICES: usize = 3;
-const MANY_MATRICES_REGISTERS: u32 = 40;
-
 /// Registers of a thread for a class.
 pub(super) fn registers(s: &S, class: &Class) -> u32 {
     let inputs: u32 = class.read_matrices().map(|dtype| (s.vector * dtype.bytes()).div_ceil(4)).sum();
@@ -189,9 +188,9 @@ pub(super) fn registers(s: &S, class: &Class) -> u32 {
     // Along columns each output has a sum for each column of a vector.
     let rest = rest + s.vector * u32::try_from(class.folds.len()).unwrap_or(u32::MAX);
     let passing = PASSING_REGISTERS * s.vector * class.passing().saturating_sub(FEW_PASSING);
-    let read_again = s.keep == Keep::Inputs && s.vectors > 1 && class.read_matrices().count() > FEW_MATRICES;
-    let again = if read_again { MANY_MATRICES_REGISTERS } else { 0 };
-    registers_for(s, inputs, kept, rest) + rows.saturating_sub(FEW_ROW_REGISTERS) + passing + many + again
+    let keeps_many = s.keep == Keep::Inputs && class.read_matrices().count() > FEW_MATRICES;
+    let matrices = if keeps_many { MANY_MATRICES_REGISTERS } else { 0 };
+    registers_for(s, inputs, kept, rest) + rows.saturating_sub(FEW_ROW_REGISTERS) + passing + many + matrices
 }
 
 /// Registers of a thread: the vectors that it holds, which are inputs until they are kept values, one vector's elements on

@@ -1,5 +1,6 @@
 //! What the stores of tiles take beside their main loops.
 
+use super::copies::Begins;
 use super::instruction::Instruction;
 use super::load::Load;
 use super::{Model, Traits};
@@ -19,8 +20,6 @@ const PARTS: f64 = 1.6;
 const TRANSPOSED_LINES: f64 = 1.0;
 const TRANSPOSED_SECTORS: f64 = 1.8;
 const TRANSPOSED_PARTS: f64 = 2.3;
-const SECTOR_BYTES: f64 = 32.0;
-const LINE_BYTES: f64 = 128.0;
 
 /// The stores of an SM's tiles.
 pub(super) struct Stores {
@@ -51,16 +50,16 @@ fn slower(image: &Traits, [_, n, _]: [u32; 3]) -> (f64, f64) {
     if image.instruction != Instruction::Wgmma {
         return (1.0, 1.0);
     }
-    let begin_at = |bytes: f64| f64::from(n) * image.output_bytes % bytes == 0.0;
-    if !begin_at(VECTOR_BYTES.into()) {
+    let row_bytes = u64::from(n) * image.output_bytes as u64;
+    if !row_bytes.is_multiple_of(VECTOR_BYTES.into()) {
         return (ORDINARY, 1.0);
     }
-    let drained = match (image.transposed, begin_at(SECTOR_BYTES)) {
-        (false, true) => SECTORS,
-        (false, false) => PARTS,
-        (true, true) if begin_at(LINE_BYTES) => TRANSPOSED_LINES,
-        (true, true) => TRANSPOSED_SECTORS,
-        (true, false) => TRANSPOSED_PARTS,
+    let drained = match (image.transposed, Begins::of(row_bytes)) {
+        (false, Begins::AtLines | Begins::AtSectors) => SECTORS,
+        (false, Begins::Anywhere) => PARTS,
+        (true, Begins::AtLines) => TRANSPOSED_LINES,
+        (true, Begins::AtSectors) => TRANSPOSED_SECTORS,
+        (true, Begins::Anywhere) => TRANSPOSED_PARTS,
     };
     (1.0, drained)
 }
