@@ -23,7 +23,6 @@ pub use constants::Constants;
 use copies::Copies;
 pub use forecast::{forecast, splits_of};
 use load::Load;
-use stores::Stores;
 pub use traits::Traits;
 use turns::Turns;
 
@@ -93,7 +92,7 @@ impl Model {
         let tile_ms = stages * self.stage_ms(image, load, &copies, &turns);
         let main_ms = turns.longest * tile_ms;
         let memory_ms = load.bytes(image) / (machine.memory_gb_per_s * 1e6 * constants.memory);
-        let stores = Stores::new(self, image, load, stages * self.loads_ms(image, load, &copies, &turns), tile_ms);
+        let stores = self.stores(image, load, stages * self.loads_ms(image, load, &copies, &turns), tile_ms);
         // Memory is written meanwhile too, but what the last tile stores nothing hides.
         let busy_ms = main_ms + stores.seen_ms * (turns.longest - 1.0).max(0.0);
         let all = norm(busy_ms, memory_ms, constants.memory_norm)

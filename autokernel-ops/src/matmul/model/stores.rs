@@ -29,16 +29,16 @@ pub(super) struct Stores {
     pub last_ms: f64,
 }
 
-impl Stores {
+impl Model {
     /// Of tiles whose operands take `loads_ms` to load, and whose main loops take `tile_ms`.
     ///
     /// Consumers that share a tile multiply nothing while they store, the others do. But loads and stores follow one another between an
     /// SM and L2, and where sums are short that takes longer than main loops do, whoever waits.
-    pub fn new(model: &Model, image: &Traits, load: &Load, loads_ms: f64, tile_ms: f64) -> Self {
+    pub(super) fn stores(&self, image: &Traits, load: &Load, loads_ms: f64, tile_ms: f64) -> Stores {
         let bytes = f64::from(image.geometry.tile_m * image.geometry.columns) * image.output_bytes;
         let (ordinary, drained) = slower(image, load.sizes);
-        let one_ms = ordinary * bytes / model.stored_per_ms();
-        let own_ms = if image.ping_pong { model.constants.ping_pong_store * one_ms } else { one_ms };
+        let one_ms = ordinary * bytes / self.stored_per_ms();
+        let own_ms = if image.ping_pong { self.constants.ping_pong_store * one_ms } else { one_ms };
         let last_ms = drained * one_ms;
         Stores { seen_ms: own_ms.max(loads_ms + last_ms - tile_ms), last_ms }
     }
