@@ -28,6 +28,7 @@ pub mod schedule;
 mod schedule_tests;
 pub mod sm90;
 pub mod space;
+mod turns;
 
 pub use crate::body::{Body, Complaint, Kind, Operand, Place, Reduction, Step};
 pub use family::Schedule;

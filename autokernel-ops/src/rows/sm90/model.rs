@@ -6,19 +6,22 @@ use super::default::{leads, reads_again};
 use super::schedule::RingSchedule;
 use crate::forecast::{Forecast, Machine};
 use crate::operation::Class as _;
-use crate::rows::model::{self, LAUNCH_US, LOAD_US};
+use crate::rows::model::{self, LAUNCH_US};
 use crate::rows::plan;
 use crate::rows::problem::Class;
+use crate::rows::schedule::RowsSchedule;
 
 /// What a launch of blocks that fill an SM begins later, in microseconds: they find no room before those of the launch before
 /// have left, and their first rows come together.
 const STAY_US: f64 = 1.0;
+/// From a request to its data, in microseconds, while others are under way.
+const LOAD_US: f64 = 0.8;
 /// Of what is not the bottleneck, the share that is not hidden behind it: copies go on while teams reduce and write.
 const CONTENTION: f64 = 0.05;
 /// What rows take longer that the ring cannot bring, by blocks laid out for those it can.
 const WITHOUT: f64 = 1.3;
 /// The same of rows that begin anywhere and come by the ring, where the portable family reads several `Row`s again for each.
-const SHIFTED: f64 = 0.9;
+const SHIFTED: f64 = 0.75;
 /// Rows of a team from which on what it begins later no longer matters.
 const FEW_TURNS: u32 = 4;
 /// What rows take longer of which the portable family holds so many at once that their loads cover each other.
@@ -34,7 +37,8 @@ pub struct Image {
 impl Image {
     /// The image of a schedule.
     pub fn new(class: &Class, schedule: RingSchedule, machine: Machine) -> Self {
-        Image { schedule, portable: model::Image { class: class.clone(), schedule: schedule.portable(), machine } }
+        let portable = RowsSchedule { blocks_per_sm: schedule.blocks_per_sm, ..schedule.portable() };
+        Image { schedule, portable: model::Image { class: class.clone(), schedule: portable, machine } }
     }
 
     /// How much longer the memory takes than it need: its bandwidth times its latency must be on the way to the SMs.
