@@ -26,7 +26,11 @@ pub fn under_load<'k, K>(
     in_turn(timer, (ROUNDS, launches), &near, &launch)
 }
 
-fn in_turn<'k, K>(
+/// All kernels, the fastest first, with the median of a launch of each in milliseconds: so many rounds of so many launches, in turn.
+///
+/// # Errors
+/// As [`under_load`].
+pub fn in_turn<'k, K>(
     timer: &mut Timer,
     (rounds, launches): (usize, usize),
     kernels: &[&'k K],
