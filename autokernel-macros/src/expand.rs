@@ -11,11 +11,14 @@ use syn::{Attribute, Error, Result};
 
 use crate::names::Names;
 use crate::parts::Parts;
-use crate::{attention, docs, fused, kernels, product, routing, rows};
+use crate::{attention, docs, editor, fused, kernels, product, routing, rows};
 
 /// The generated items; on a mistake its error and a stub, so that the rest of the crate stays quiet.
 pub fn expand(attribute: &str, arguments: TokenStream, item: TokenStream) -> TokenStream {
-    let stub = stub(&item);
+    let mut stub = stub(&item);
+    if editor::asks() {
+        stub.extend(editor::sketch(&item));
+    }
     let unknown = || Error::new(Span::call_site(), format!("no operation is declared by `{attribute}`"));
     let attribute = spec::attribute(attribute).ok_or_else(unknown);
     let manifest = Manifest::of_this_crate();
