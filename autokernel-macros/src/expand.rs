@@ -95,7 +95,7 @@ fn generate(specs: &[(Spec, Plan)], parts: &Parts, manifest: &Manifest) -> Token
     let module_attributes: Vec<&Attribute> = attributes.iter().filter(|attribute| concerns_module(attribute)).collect();
     let Parts { docs, call, face, cpu, items } = parts;
     let call = as_declared(call, &function.sig.output);
-    let docs = format!("{}{docs}", docs::types(specs));
+    let docs = format!("{}{}{docs}", docs::formula(first), docs::types(specs));
     let generics = Names::of(first).generics(&quote!(#name::));
     let generics = if generics.is_empty() { generics } else { quote!(<#generics>) };
     let kernels = kernels::items(specs, manifest, *face, cpu);
