@@ -240,7 +240,7 @@ fn is_for_gpu() -> bool {
 }
 
 /// Schedules for two products that may lead: large tiles for many rows, transposed ones for few.
-fn gated_schedules() -> [Sm90Schedule; 23] {
+fn gated_schedules() -> [Sm90Schedule; 28] {
     let [narrow, broad] = [8, 16].map(|group| Raster { group, ..Raster::PLAIN });
     let plain = Sm90Schedule { consumers: 2, raster: narrow, ..Sm90Schedule::PLAIN };
     let wide = Sm90Schedule { tile_n: 256, ..plain };
@@ -257,6 +257,11 @@ fn gated_schedules() -> [Sm90Schedule; 23] {
         Sm90Schedule { swap_ab: true, ..wide },
         Sm90Schedule { stages: 6, ..ping_pong },
         Sm90Schedule { stages: 6, raster: broad, ..ping_pong },
+        Sm90Schedule { stages: 6, cluster_m: 2, ..ping_pong },
+        Sm90Schedule { stages: 6, cluster_n: 2, raster: broad, ..ping_pong },
+        Sm90Schedule { stages: 6, swap_ab: true, ..ping_pong },
+        Sm90Schedule { stages: 6, swap_ab: true, raster: broad, ..ping_pong },
+        Sm90Schedule { tile_n: 192, ..ping_pong },
         slim,
         Sm90Schedule { raster: Raster { order: RasterOrder::AlongN, ..broad }, ..slim },
         Sm90Schedule { tile_m: 64, tile_n: 192, stages: 6, raster: broad, ..ping_pong },

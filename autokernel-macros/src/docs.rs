@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use autokernel_codegen::build::{Plan, Variant};
 use autokernel_codegen::spec::Spec;
+use quote::ToTokens;
 
 use crate::kernels;
 
@@ -11,6 +12,25 @@ use crate::kernels;
 pub const LAUNCH: &str = "On a GPU the launch is asynchronous, on the stream of the output's device.\n\n\
                           # Errors\n\nThe shapes do not fit together, the operands are on different devices, or the GPU \
                           cannot run the kernel; the error says what to do.";
+
+/// What a body computes, as it is written.
+pub fn formula(spec: &Spec) -> String {
+    let Some(body) = &spec.function.body else { return String::new() };
+    let written = body.brace_token.span.join().source_text().unwrap_or_else(|| spelled(body));
+    let inside = written.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(&written);
+    let lines: Vec<&str> = inside.lines().filter(|line| !line.trim().is_empty()).collect();
+    let indent = lines.iter().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
+    let lines: String = lines.iter().map(|line| format!("{}\n", line[indent..].trim_end())).collect();
+    format!("\n```text\n{lines}```\n")
+}
+
+/// The statements of a body that has no text of its own, as a derived one, a line each.
+fn spelled(body: &syn::Block) -> String {
+    let close = |text: String, (wide, narrow): &(&str, &str)| text.replace(wide, narrow);
+    const SPACES: [(&str, &str); 6] = [(" (", "("), ("( ", "("), (" )", ")"), (" ,", ","), (" . ", "."), (" ;", ";")];
+    let line = |statement: &syn::Stmt| SPACES.iter().fold(statement.to_token_stream().to_string(), close);
+    body.stmts.iter().map(line).collect::<Vec<_>>().join("\n")
+}
 
 /// The types that the kernels of a declaration for several are compiled for, in a line.
 pub fn types(specs: &[(Spec, Plan)]) -> String {
@@ -47,4 +67,29 @@ fn schedule(variant: &Variant) -> String {
         None => "not compiled: there was no nvcc".to_owned(),
     };
     format!("`{arch}`: `{schedule}`, {source}; {resources}")
+}
+
+#[cfg(test)]
+mod tests {
+    use autokernel_codegen::function::Functions;
+    use autokernel_codegen::spec::{Spec, attribute};
+    use quote::quote;
+
+    use super::*;
+
+    #[test]
+    fn the_page_of_a_body_has_its_formula() {
+        let item = quote! {
+            fn f(x: &Matrix<bf16>, gate: &Matrix<bf16>, up: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+                let gated = silu(dot(x, gate.t()));
+                out = gated * dot(x, up.t());
+            }
+        };
+        let attribute = attribute("fused_matmul").unwrap();
+        let spec = Spec::parse(attribute, quote!(), item, &Functions::default()).unwrap();
+        assert_eq!(
+            formula(&spec),
+            "\n```text\nlet gated = silu(dot(x, gate.t()));\nout = gated * dot(x, up.t());\n```\n"
+        );
+    }
 }

@@ -11,11 +11,14 @@ use syn::{Attribute, Error, Result};
 
 use crate::names::Names;
 use crate::parts::Parts;
-use crate::{attention, docs, fused, kernels, product, routing, rows};
+use crate::{attention, docs, editor, fused, kernels, product, routing, rows};
 
 /// The generated items; on a mistake its error and a stub, so that the rest of the crate stays quiet.
 pub fn expand(attribute: &str, arguments: TokenStream, item: TokenStream) -> TokenStream {
-    let stub = stub(&item);
+    let mut stub = stub(&item);
+    if editor::asks() {
+        stub.extend(editor::sketch(&item));
+    }
     let unknown = || Error::new(Span::call_site(), format!("no operation is declared by `{attribute}`"));
     let attribute = spec::attribute(attribute).ok_or_else(unknown);
     let manifest = Manifest::of_this_crate();
@@ -92,7 +95,7 @@ fn generate(specs: &[(Spec, Plan)], parts: &Parts, manifest: &Manifest) -> Token
     let module_attributes: Vec<&Attribute> = attributes.iter().filter(|attribute| concerns_module(attribute)).collect();
     let Parts { docs, call, face, cpu, items } = parts;
     let call = as_declared(call, &function.sig.output);
-    let docs = format!("{}{docs}", docs::types(specs));
+    let docs = format!("{}{}{docs}", docs::formula(first), docs::types(specs));
     let generics = Names::of(first).generics(&quote!(#name::));
     let generics = if generics.is_empty() { generics } else { quote!(<#generics>) };
     let kernels = kernels::items(specs, manifest, *face, cpu);

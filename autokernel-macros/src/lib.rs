@@ -5,6 +5,7 @@ mod body;
 mod dependency;
 mod descriptor;
 mod docs;
+mod editor;
 mod expand;
 mod function;
 mod fused;

@@ -5,7 +5,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use crate::rows::GPU;
-use crate::skip;
+use crate::{settings, skip};
 
 /// The GPU that `images` were compiled for, so many of them; none, logged, where there is none or no image.
 ///
@@ -19,6 +19,30 @@ pub fn gpu(test: &str, images: usize) -> Option<Device> {
         return None;
     }
     Some(device)
+}
+
+/// How many rows a shape may have.
+pub type Rows = std::ops::RangeInclusive<u32>;
+
+/// Shapes of products to time: those that `AUTOKERNEL_SHAPES` lists, or else `listed`, and behind them for each of `rows`
+/// as many as `AUTOKERNEL_CASES` says (4) that `AUTOKERNEL_SEED` draws. Any number of rows, and columns as layers of models
+/// have them: 64 times 16 to 128.
+pub fn shapes(listed: &[(u32, u32, u32)], rows: &[Rows]) -> Vec<(u32, u32, u32)> {
+    let mut rng = StdRng::seed_from_u64(settings::number("AUTOKERNEL_SEED", 14));
+    let cases = settings::number("AUTOKERNEL_CASES", 4);
+    let mut shapes = settings::shapes("AUTOKERNEL_SHAPES").unwrap_or_else(|| listed.to_vec());
+    for rows in rows {
+        let columns = |rng: &mut StdRng| 64 * rng.random_range(16..=128);
+        shapes.extend((0..cases).map(|_| (rng.random_range(rows.clone()), columns(&mut rng), columns(&mut rng))));
+    }
+    shapes
+}
+
+/// The geometric mean and the least of what is above zero, in words.
+pub fn mean_and_least(of: &[f64]) -> String {
+    let mean = (of.iter().map(|ratio| ratio.ln()).sum::<f64>() / of.len() as f64).exp();
+    let least = of.iter().copied().fold(f64::INFINITY, f64::min);
+    format!("{mean:.3} in the geometric mean, {least:.3} at least, of {}", of.len())
 }
 
 /// Random numbers, with which matrices are filled over and over: seven more than a power of two, so that rows are not alike.

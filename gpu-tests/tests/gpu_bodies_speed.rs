@@ -2,7 +2,9 @@
 //! twenty operations also how near it comes to the plain product and the bytes of its own at the bandwidth of a copy.
 //!
 //! A measurement, so it is asked for: `cargo test --release -p gpu-tests --features speed --test gpu_bodies_speed --
-//! --ignored --nocapture`. Operands are normal random numbers, and sets of them rotate past the L2 cache. Each kernel is run by the schedule that is fastest at the shape; cuBLASLt by the fastest of its algorithms.
+//! --ignored --nocapture`. `AUTOKERNEL_SEED` draws other shapes beside the listed ones, `AUTOKERNEL_CASES` so many. Operands are
+//! normal random numbers, and sets of them rotate past the L2 cache. Each kernel is run by the schedule that is fastest at the shape;
+//! cuBLASLt by the fastest of its algorithms.
 
 use std::cell::RefCell;
 
@@ -11,9 +13,11 @@ use autokernel::{Argument, Column, CompiledKernel, Device, Dtype, Extents, Matri
 use autokernel_baseline::{Added, CublasLt, Epilogue, Gemm, GemmProblem, HEURISTICS, fastest};
 use gpu_tests::bodies::{BEHIND, COPY, TIMED, TIMED_IMAGES, TWENTY, TimedImage};
 use gpu_tests::ranking::under_load;
-use gpu_tests::timed::{self, Drawn};
+use gpu_tests::timed::{self, Drawn, Rows};
 
 const SHAPES: [(u32, u32, u32); 3] = [(4096, 4096, 4096), (4096, 14_336, 4096), (2048, 8192, 8192)];
+/// Rows of those that are drawn.
+const ROWS: Rows = 1024..=4096;
 const ROUNDS: usize = 24;
 const LAUNCHES: usize = 12;
 /// Sets of operands, of 100 MB and more each.
@@ -184,13 +188,14 @@ fn bodies_beside_the_plain_product_and_cublaslt() {
     println!("{device}; medians of {ROUNDS} rounds of {LAUNCHES} launches, nt bf16; above 1 is faster");
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
     let copy = Kernel::load(&device, images(COPY.0).next().unwrap());
-    for (m, n, k) in SHAPES {
+    let mut ratios: [Vec<f64>; TIMED.len()] = Default::default();
+    for (m, n, k) in timed::shapes(&SHAPES, &[ROWS]) {
         let extents = matmul::extents(m, n, k);
         let mut sets: Vec<Set> =
             (0..SETS as u64).map(|seed| Set::random(&device, [m, n, k].map(|size| size as usize), seed)).collect();
         let plain = best(&device, &mut timer, "plain", &mut sets);
         println!("\n{extents}, the plain product by {}", plain.schedule);
-        for (name, _) in TIMED {
+        for ((name, _), ratios) in TIMED.into_iter().zip(&mut ratios) {
             let ours = best(&device, &mut timer, name, &mut sets);
             let opponent = opponent(name);
             let mut fused = opponent.as_ref().map(|it| Fused::fastest(&device, &mut timer, extents, it, &mut sets));
@@ -208,15 +213,21 @@ fn bodies_beside_the_plain_product_and_cublaslt() {
             let of =
                 |Statistics { median, spread_pct, .. }: Statistics| format!("{median:.3} (spread {spread_pct:.1} %)");
             let (median_ms, to_plain) = (times.timing(BODY).unwrap().median_ms, times.ratio(PLAIN, BODY).unwrap());
-            let to_theirs = match opponent {
-                Some(Opponent { name, .. }) => format!("{} of {name}", of(times.ratio(THEIRS, BODY).unwrap())),
-                None => format!("{} of the plain product and its bytes", of(with_bytes(&times, [m, n]))),
+            let (to_theirs, theirs) = match opponent {
+                Some(Opponent { name, .. }) => (times.ratio(THEIRS, BODY).unwrap(), name),
+                None => (with_bytes(&times, [m, n]), "the plain product and its bytes"),
             };
+            ratios.push(to_theirs.median);
             println!(
-                "{name:>24}: {median_ms:.4} ms, {} of the plain product, {to_theirs}, by {}",
+                "{name:>24}: {median_ms:.4} ms, {} of the plain product, {} of {theirs}, by {}",
                 of(to_plain),
+                of(to_theirs),
                 ours.schedule
             );
         }
+    }
+    println!();
+    for ((name, _), ratios) in TIMED.into_iter().zip(ratios) {
+        println!("{name:>24}: {}", timed::mean_and_least(&ratios));
     }
 }

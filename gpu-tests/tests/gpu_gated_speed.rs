@@ -1,7 +1,8 @@
 //! How fast two products in one kernel are, beside what cuBLASLt takes for both at once and the kernel that follows it.
 //!
 //! A measurement, so it is asked for: `cargo test --release -p gpu-tests --features speed --test gpu_gated_speed --
-//! --ignored --nocapture`. Weights lie one behind the other, so that cuBLASLt multiplies them as one matrix of twice the
+//! --ignored --nocapture`. `AUTOKERNEL_SEED` draws other shapes beside the listed ones, `AUTOKERNEL_CASES` so many with many
+//! rows and so many with few. Weights lie one behind the other, so that cuBLASLt multiplies them as one matrix of twice the
 //! columns, by the fastest of its algorithms; `silu_mul` follows on both halves of what it wrote. Operands are normal random numbers, and sets
 //! of them rotate past the L2 cache. Every schedule of the sweep is timed at every shape, and the
 //! fastest of them against cuBLASLt in the same rounds.
@@ -13,7 +14,7 @@ use autokernel::{Argument, CompiledKernel, Device, Dtype, Matrix, bf16, builtin,
 use autokernel_baseline::{CublasLt, Epilogue, Gemm, GemmProblem, HEURISTICS, fastest};
 use gpu_tests::bodies::{SWIGLU, TIMED_IMAGES, TimedImage};
 use gpu_tests::ranking::under_load;
-use gpu_tests::timed::{self, Drawn};
+use gpu_tests::timed::{self, Drawn, Rows};
 
 /// Of C; the stacked weights have twice the columns.
 const SHAPES: [(u32, u32, u32); 7] = [
@@ -25,6 +26,8 @@ const SHAPES: [(u32, u32, u32); 7] = [
     (64, 14_336, 4096),
     (16, 14_336, 4096),
 ];
+/// Rows of those that are drawn.
+const ROWS: [Rows; 2] = [1024..=4096, 1..=128];
 const ROUNDS: usize = 24;
 const LAUNCHES: usize = 12;
 /// Schedules that are held against cuBLASLt.
@@ -96,7 +99,8 @@ fn two_products_in_one_kernel_beside_cublaslt_on_stacked_weights() {
     println!("{device}; medians of {ROUNDS} rounds of {LAUNCHES} launches, nt bf16; above 1 is faster");
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
     let kernels: Vec<Kernel> = images().map(|image| Kernel::load(&device, image)).collect();
-    for (m, n, k) in SHAPES {
+    let mut best: [Vec<f64>; ROWS.len()] = Default::default();
+    for (m, n, k) in timed::shapes(&SHAPES, &ROWS) {
         let sizes = [m, n, k].map(|size| size as usize);
         let mut sets: Vec<Set> = (0..SETS as u64).map(|seed| Set::random(&device, sizes, seed)).collect();
         println!("\n{}", matmul::extents(m, n, k));
@@ -129,6 +133,8 @@ fn two_products_in_one_kernel_beside_cublaslt_on_stacked_weights() {
         let mut work: Vec<Work<'_>> = vec![&mut of_theirs];
         work.extend(of_ours.iter_mut().map(|work| work as Work<'_>));
         let times = timer.interleave(ROUNDS, LAUNCHES, &mut work).unwrap();
+        let ratios = (1..=finalists.len()).map(|number| times.ratio(0, number).unwrap().median);
+        best[usize::from(ROWS[1].contains(&m))].push(ratios.fold(0.0, f64::max));
         for (number, kernel) in (1..).zip(finalists) {
             let (median_ms, ratio) = (times.timing(number).unwrap().median_ms, times.ratio(0, number).unwrap());
             println!(
@@ -136,5 +142,8 @@ fn two_products_in_one_kernel_beside_cublaslt_on_stacked_weights() {
                 ratio.median, ratio.spread_pct, kernel.schedule
             );
         }
+    }
+    for (rows, best) in ROWS.iter().zip(best).filter(|(_, best)| !best.is_empty()) {
+        println!("{rows:?} rows: {}", timed::mean_and_least(&best));
     }
 }

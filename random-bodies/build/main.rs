@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use autokernel_codegen::build::{ImageFiles, MANIFEST_ENV, Manifest, Plan, Variant, cache_folder};
 use autokernel_codegen::function::{FunctionText, Functions};
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
+use autokernel_codegen::problem::Problem;
 use autokernel_codegen::spec::{Spec, attribute};
 use draw::Declaration;
 use draw::schedule::{Sizes, schedule};
@@ -76,15 +77,30 @@ struct Body {
     refused: Option<String>,
 }
 
+/// How the complaint begins of what a thread has no registers for, which is no fault of a drawn body but its size.
+const TOO_LARGE: &str = "so many values are needed at once";
+
+/// The first declaration that is not too large among those of the seed.
+fn declared(seed: u64) -> (Declaration, Problem) {
+    for attempt in 0.. {
+        let declaration = draw::declaration(seed, attempt);
+        let refuse = |error: &dyn std::fmt::Display| -> ! { panic!("seed {seed}: {error}\n{}", declaration.function) };
+        let functions = Functions::new(&declaration.functions());
+        let attribute = attribute(declaration.attribute).expect("drawn among the attributes");
+        let [arguments, function] = [&declaration.arguments, &declaration.function]
+            .map(|text| text.parse().unwrap_or_else(|error| refuse(&error)));
+        match Spec::parse(attribute, arguments, function, &functions) {
+            Ok(spec) => return (declaration, spec.problem),
+            Err(error) if error.to_string().starts_with(TOO_LARGE) => {}
+            Err(error) => refuse(&error),
+        }
+    }
+    unreachable!("some body is small enough")
+}
+
 fn body(seed: u64, compiler: Option<&Compiler>, out: &Path) -> Body {
-    let declaration = draw::declaration(seed);
+    let (declaration, problem) = declared(seed);
     let refuse = |error: &dyn std::fmt::Display| -> ! { panic!("seed {seed}: {error}\n{}", declaration.function) };
-    let functions = Functions::new(&declaration.functions());
-    let attribute = attribute(declaration.attribute).expect("drawn among the attributes");
-    let [arguments, function] =
-        [&declaration.arguments, &declaration.function].map(|text| text.parse().unwrap_or_else(|error| refuse(&error)));
-    let problem =
-        Spec::parse(attribute, arguments, function, &functions).unwrap_or_else(|error| refuse(&error)).problem;
     let sizes = if std::env::var_os("AUTOKERNEL_SOAK").is_some() { Sizes::All } else { Sizes::Small };
     let drawn = schedule(&mut StdRng::seed_from_u64(!seed), &problem, sizes);
     let (arch, schedule) = drawn.unwrap_or_else(|| refuse(&"no schedule passes the rules"));

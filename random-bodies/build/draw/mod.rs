@@ -30,9 +30,9 @@ const NAMES: [&str; 16] = [
 ];
 const ELEMENTS: [&str; 3] = ["bf16", "f16", "f32"];
 
-/// The declaration of a seed: the same every time.
-pub fn declaration(seed: u64) -> Declaration {
-    let mut rng = StdRng::seed_from_u64(seed);
+/// The declaration of a seed, or a further one of it: the same every time.
+pub fn declaration(seed: u64, attempt: u64) -> Declaration {
+    let mut rng = StdRng::seed_from_u64(seed ^ (attempt << 40));
     let mut names: Vec<&'static str> = NAMES.to_vec();
     names.shuffle(&mut rng);
     let (helpers, texts) = helpers(&mut rng, seed);
