@@ -89,6 +89,28 @@ fn random_shapes_agree_with_the_fp64_reference() {
     tally.finish(test);
 }
 
+/// Of each kernel what a launch takes, which no other test has alone: images, heights of tiles, splits of K and copies as the model chooses.
+#[test]
+fn what_a_launch_chooses_agrees_with_the_fp64_reference() {
+    let test = "gpu_matmul::what_a_launch_chooses_agrees_with_the_fp64_reference";
+    let Some(device) = skip::gpu(test) else { return };
+    let kernels: Vec<Loaded> =
+        catalogue().into_iter().map(|kernel| Loaded { kernel, variants: Variants::none() }).collect();
+    if let Some(reason) = kernels.iter().find_map(|loaded| loaded.kernel.descriptor().not_compiled.as_ref()) {
+        return skip::log(test, reason);
+    }
+    let cases = settings::number("AUTOKERNEL_CASES", 240) as usize;
+    let mut rng = StdRng::seed_from_u64(seed() + 3);
+    let mut tally = Tally::default();
+    for (at, loaded) in kernels.iter().cycle().take(cases).enumerate() {
+        let is_exact = at / kernels.len() % 2 == 1 && loaded.kernel.is_exact_on_integers();
+        let values = if is_exact { Values::Integers } else { Values::Uniform };
+        let shape = shapes::random(&mut rng, 1200);
+        tally.run(&device, loaded, shape, values, &mut rng);
+    }
+    tally.finish(test);
+}
+
 #[test]
 fn shipped_kernels_agree_with_the_fp64_reference_in_every_tuned_schedule() {
     let test = "gpu_matmul::shipped_kernels_agree_with_the_fp64_reference_in_every_tuned_schedule";

@@ -12,6 +12,7 @@ use crate::gpu::cli::{FinalArgs, RecordArgs, WorkerArgs};
 use crate::grid::GridArgs;
 use crate::portfolio::PortfolioArgs;
 use crate::profile::ProfileArgs;
+use crate::regret::RegretArgs;
 use crate::report::ReportArgs;
 use crate::show::ShowArgs;
 
@@ -67,6 +68,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Measure drawn shapes that nobody tuned against cuBLASLt.
     Grid(GridArgs),
+    /// Search drawn shapes that nobody tuned, and say how far behind what a launch chooses is.
+    Regret(RegretArgs),
     /// List the tuned entries, how old they are, and which should be tuned again.
     Show(ShowArgs),
     /// Choose the few images that serve every shape, and fit the model that chooses among them.

@@ -58,6 +58,7 @@ pub mod promote;
 mod proposer;
 pub mod range;
 pub mod regime;
+mod regret;
 pub mod replay;
 pub mod report;
 pub mod session;

@@ -32,6 +32,7 @@ fn run(cli: Cli) -> ExitCode {
         Some(Command::Show(args)) => return exit_code(args.run()),
         Some(Command::Portfolio(args)) => return exit_code(args.run()),
         Some(Command::Grid(args)) => return exit_code(args.run()),
+        Some(Command::Regret(args)) => return exit_code(args.run(&stop_on_signals())),
         Some(Command::Profile(args)) => return exit_code(args.run()),
         Some(Command::Report(args)) => {
             // Without --follow a signal ends it at once.

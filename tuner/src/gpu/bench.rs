@@ -11,6 +11,7 @@ use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::Schedule;
 use autokernel_runtime::timing::Timing;
+use rayon::prelude::*;
 
 use super::compile::{self, COMPILE_LIMIT, CandidateCompiler, ImageForm};
 use super::deadline::{Limit, SharedLimit};
@@ -233,6 +234,33 @@ impl Bench {
         let form = self.form(target.arch)?;
         let (compiler, limit) = (self.compiler.clone(), Arc::clone(&self.compile_limit));
         Ok(CandidateCompiler::new(compiler, target.problem.clone(), target.arch, form, limit))
+    }
+
+    /// Compiles what is going to be compared, on all cores at once, so that comparing finds it in the cache. What does not compile
+    /// says so there.
+    ///
+    /// # Errors
+    /// Nothing can be compiled here.
+    pub fn compile_ahead(&self, wanted: &[(Target, Schedule)]) -> Result<(), EvaluatorError> {
+        let mut problems: Vec<&Problem> = Vec::new();
+        let mut images: Vec<(&Problem, Schedule)> = Vec::new();
+        let mut jobs: Vec<(CandidateCompiler, Schedule)> = Vec::new();
+        for (target, schedule) in wanted {
+            let (problem, image) = (&target.problem, schedule.image());
+            if !problems.contains(&problem) {
+                problems.push(problem);
+            }
+            if !images.contains(&(problem, image)) {
+                images.push((problem, image));
+                jobs.push((self.candidate_compiler(target)?, *schedule));
+            }
+        }
+        let (compiler, arch) = (&self.compiler, self.arch);
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
+        threads.map_err(|error| unusable(error.to_string()))?.install(|| {
+            problems.par_iter().try_for_each(|problem| compile::helpers(compiler, problem, arch).map(drop))?;
+            jobs.par_iter().try_for_each(|(compiler, schedule)| compiler.compile(schedule).map(drop))
+        })
     }
 
     /// Compiles, checks and times each schedule, and tells `done` as each is known. Images are compiled ahead on all cores

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use autokernel_codegen::config::{Config, ConfigError};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::problem::{Layout, Problem};
+use autokernel_codegen::schedule::Schedule;
 use autokernel_core::Ms;
 
 use super::outcome::{Met, ratio, summary};
@@ -71,6 +72,16 @@ impl Strides {
             Strides::Odd => "odd",
         }
     }
+}
+
+/// A shape that is going to be measured.
+struct Wanted {
+    drawn: Drawn,
+    target: Target,
+    /// What a launch chooses there.
+    choice: Schedule,
+    /// The time that is predicted for it, in milliseconds.
+    predicted: f64,
 }
 
 /// Why a grid ended early.
@@ -140,22 +151,33 @@ impl GridArgs {
     }
 
     /// What launch would choose at `target`.
-    fn choice(&self, config: &Config, bench: &Bench, target: &Target) -> Result<(Contender, f64), GridError> {
+    fn choice(&self, config: &Config, bench: &Bench, target: &Target) -> Result<(Schedule, f64), GridError> {
         let chosen = chosen::predicted(config, target, &bench.gpu().facts);
-        let (schedule, ms) =
-            chosen.ok_or_else(|| GridError::NoPortfolio { config: self.config.clone(), target: target.to_string() })?;
-        Ok((Contender::Schedule(schedule), ms))
+        chosen.ok_or_else(|| GridError::NoPortfolio { config: self.config.clone(), target: target.to_string() })
+    }
+
+    /// The shapes, with what a launch chooses there and the time that is predicted for it.
+    fn wanted(&self, config: &Config, bench: &Bench) -> Result<Vec<Wanted>, GridError> {
+        let is_wanted = |drawn: &Drawn| self.only.is_none_or(|strides| strides.has(drawn));
+        let drawn = Shapes::of_seed(self.seed).filter(is_wanted).take(self.count);
+        let wanted = drawn.map(|drawn| {
+            let problem = Problem::matmul(Dtype::Bf16, drawn.layout, drawn.activation.epilogue());
+            let target = Target { problem, arch: bench.arch(), shape: drawn.extents };
+            let (choice, predicted) = self.choice(config, bench, &target)?;
+            Ok(Wanted { drawn, target, choice, predicted })
+        });
+        wanted.collect()
     }
 
     fn drawn(&self, config: &Config, bench: &mut Bench) -> Result<(), GridError> {
         let mut met: Vec<Met> = Vec::new();
-        let wanted = |drawn: &Drawn| self.only.is_none_or(|strides| strides.has(drawn));
-        for drawn in Shapes::of_seed(self.seed).filter(wanted).take(self.count) {
+        let wanted = self.wanted(config, bench)?;
+        let choices: Vec<(Target, Schedule)> =
+            wanted.iter().map(|wanted| (wanted.target.clone(), wanted.choice)).collect();
+        bench.compile_ahead(&choices)?;
+        for Wanted { drawn, target, choice, predicted } in wanted {
             let Drawn { extents, layout, activation, .. } = drawn;
-            let problem = Problem::matmul(Dtype::Bf16, layout, activation.epilogue());
-            let target = Target { problem, arch: bench.arch(), shape: extents };
-            let (choice, predicted) = self.choice(config, bench, &target)?;
-            let finals = bench.compare(&target, &[choice, Contender::Cublas], self.rounds())?;
+            let finals = bench.compare(&target, &[Contender::Schedule(choice), Contender::Cublas], self.rounds())?;
             let [Ok(ours), Ok(theirs)] = finals.as_slice() else {
                 let failures: Vec<String> =
                     finals.iter().filter_map(|fell| Some(fell.as_ref().err()?.to_string())).collect();
@@ -169,7 +191,7 @@ impl GridArgs {
                 "{extents} {layout} {activation}{odd}: {}, predicted {}, {ratio:.3} x cuBLASLt: {}",
                 Ms(ms),
                 Ms(predicted),
-                words(&choice)
+                choice
             );
             met.push(Met { drawn, ratio });
         }
@@ -186,7 +208,7 @@ impl GridArgs {
             let Some(problem) = known.find(|known| known.class() == entry.problem) else { continue };
             let target = Target { problem, arch: bench.arch(), shape: entry.extents };
             let (choice, _) = self.choice(config, bench, &target)?;
-            let contenders = [choice, Contender::Schedule(entry.schedule), Contender::Cublas];
+            let contenders = [Contender::Schedule(choice), Contender::Schedule(entry.schedule), Contender::Cublas];
             let finals = bench.compare(&target, &contenders, self.rounds())?;
             let [Ok(ours), Ok(tuned), Ok(theirs)] = finals.as_slice() else {
                 outln!("{} {}: not measured", entry.extents, entry.problem);
@@ -199,17 +221,10 @@ impl GridArgs {
                 Ms(tuned.measurement.median_ms),
                 ratio(&theirs.round_ms, &tuned.round_ms),
                 ratio(&ours.round_ms, &tuned.round_ms),
-                words(&choice),
+                choice,
             );
         }
         Ok(())
-    }
-}
-
-fn words(contender: &Contender) -> String {
-    match contender {
-        Contender::Schedule(schedule) => schedule.to_string(),
-        Contender::Cublas => "cuBLASLt".to_owned(),
     }
 }
 

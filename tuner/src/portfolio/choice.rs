@@ -6,7 +6,7 @@ use autokernel_codegen::config::PortfolioImage;
 use autokernel_codegen::matmul::model::Constants;
 use autokernel_codegen::schedule::Schedule;
 
-use super::fit::fit;
+use super::fit::{Held, fit};
 use super::greedy::{self, Candidate};
 use super::measured::{Measured, Row};
 use super::validation::{Miss, error, geomean, held_out, misses, quantile, regrets};
@@ -43,10 +43,11 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Fits the model to `measured` and chooses the images that are `wanted`; of those to keep, the ones that were measured.
-    pub fn new(measured: Measured, wanted: &Wanted<'_>) -> Self {
-        let constants = fit(&measured, |_| true);
-        let unseen = held_out(&measured);
+    /// Fits the model to `measured` but for constants that are `held`, and chooses the images that are `wanted`; of those to keep, the
+    /// ones that were measured.
+    pub fn new(measured: Measured, held: &[Held], wanted: &Wanted<'_>) -> Self {
+        let constants = fit(&measured, held, |_| true);
+        let unseen = held_out(&measured, held);
         let images = Images::of(&measured);
         let factors = factors(&measured, &images, constants);
         let (Wanted::Most(_, in_place) | Wanted::Kept(in_place)) = wanted;

@@ -9,6 +9,7 @@ use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::Schedule;
 
 use super::choice::{Choice, Wanted};
+use super::fit::Held;
 use super::measured::Measured;
 use super::validation::{geomean, quantile};
 use crate::environment::today;
@@ -29,6 +30,9 @@ pub struct PortfolioArgs {
     /// Keep the images that the config has: fit the constants and each image's factor anew.
     #[arg(long, conflicts_with = "images")]
     pub keep: bool,
+    /// Constants of the model that are not fitted, as other measurements tell them better: padding=2.04.
+    #[arg(long, value_name = "NAME=VALUE,…", value_delimiter = ',')]
+    pub hold: Vec<Held>,
     /// The config that the portfolio is written into. Its entries' images are preferred to equals.
     #[arg(long, value_name = "FILE", default_value = crate::checkout::DEFAULT_CONFIG)]
     pub config: PathBuf,
@@ -87,7 +91,7 @@ impl PortfolioArgs {
         let in_place: Vec<Schedule> = entries.iter().map(|entry| entry.schedule.image()).collect();
         let kept = if self.keep { kept(&config, &first, &measured)? } else { Vec::new() };
         let wanted = if self.keep { Wanted::Kept(&kept) } else { Wanted::Most(self.images.into(), &in_place) };
-        let choice = Choice::new(measured, &wanted);
+        let choice = Choice::new(measured, &self.hold, &wanted);
         choice.tell();
         for path in &self.validate {
             let (mut other, recording) = self.load(std::slice::from_ref(path), Some(&first))?;
@@ -138,7 +142,9 @@ impl PortfolioArgs {
             |path: &PathBuf| path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let files: Vec<String> = self.recordings.iter().map(name).collect();
         let images = if self.keep { "--keep".to_owned() } else { format!("--images {}", self.images) };
-        format!("tuner portfolio {images} {}", files.join(" "))
+        let held: Vec<String> = self.hold.iter().map(Held::to_string).collect();
+        let held = if held.is_empty() { String::new() } else { format!(" --hold {}", held.join(",")) };
+        format!("tuner portfolio {images}{held} {}", files.join(" "))
     }
 
     /// The rows of several recordings, with the first of them; all must be of the class of `like`.

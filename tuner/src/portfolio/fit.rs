@@ -1,5 +1,8 @@
 //! Fitting the model's constants to measured times: least squares of the logarithm's error.
 
+use std::fmt;
+use std::str::FromStr;
+
 use autokernel_codegen::matmul::model::Constants;
 use rmpfit::{MPConfig, MPFitter, MPPar, MPResult, MPSide};
 
@@ -8,31 +11,70 @@ use super::measured::{Measured, Row};
 const COUNT: usize = Constants::COUNT;
 /// The derivative by each parameter: over so much on both sides, in the fit's own units.
 const DERIVATIVE: MPPar = MPPar { step: 1e-4, side: MPSide::Both, ..MPPar::new() };
-const DERIVATIVES: [MPPar; COUNT] = [DERIVATIVE; COUNT];
 /// No fit that converges takes as many steps.
 const CONFIG: MPConfig = MPConfig { max_iter: 40, ..MPConfig::new() };
 
-/// The constants that fit the rows of `measured` whose shapes `takes` takes.
-pub fn fit(measured: &Measured, takes: impl Fn(usize) -> bool) -> Constants {
-    let rows: Vec<&Row> = measured.rows.iter().filter(|row| !row.borrowed && takes(row.shape)).collect();
-    if rows.len() < COUNT {
-        return Constants::START;
+/// A constant that other measurements tell better than the recordings do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Held {
+    at: usize,
+    value: f64,
+}
+
+impl Held {
+    fn put(held: &[Held], constants: Constants) -> Constants {
+        let mut values = constants.to_array();
+        held.iter().for_each(|held| values[held.at] = held.value);
+        Constants::from_array(values)
     }
-    let mut parameters = inner(Constants::START);
-    match (Fit { measured, rows }).mpfit(&mut parameters) {
-        Ok(_) => outer(&parameters),
-        Err(_) => Constants::START,
+}
+
+impl FromStr for Held {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, for example padding=2.04")?;
+        let at = Constants::NAMES.iter().position(|known| *known == name);
+        let at =
+            at.ok_or_else(|| format!("there is no constant `{name}`; there are {}", Constants::NAMES.join(", ")))?;
+        let (low, high) = Constants::BOUNDS[at];
+        let value = value.parse::<f64>().ok().filter(|value| (low..=high).contains(value));
+        Ok(Held { at, value: value.ok_or_else(|| format!("{name} is a number from {low} to {high}"))? })
+    }
+}
+
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", Constants::NAMES[self.at], self.value)
+    }
+}
+
+/// The constants that fit the rows of `measured` whose shapes `takes` takes, but for those that are `held`.
+pub fn fit(measured: &Measured, held: &[Held], takes: impl Fn(usize) -> bool) -> Constants {
+    let rows: Vec<&Row> = measured.rows.iter().filter(|row| !row.borrowed && takes(row.shape)).collect();
+    let start = Held::put(held, Constants::START);
+    if rows.len() < COUNT {
+        return start;
+    }
+    let mut derivatives = [DERIVATIVE; COUNT];
+    held.iter().for_each(|held| derivatives[held.at].fixed = true);
+    let mut parameters = inner(start);
+    match (Fit { measured, rows, held, derivatives }).mpfit(&mut parameters) {
+        Ok(_) => Held::put(held, outer(&parameters)),
+        Err(_) => start,
     }
 }
 
 struct Fit<'m> {
     measured: &'m Measured,
     rows: Vec<&'m Row>,
+    held: &'m [Held],
+    derivatives: [MPPar; COUNT],
 }
 
 impl MPFitter for Fit<'_> {
     fn eval(&mut self, parameters: &[f64], deviates: &mut [f64]) -> MPResult<()> {
-        let constants = outer(parameters);
+        let constants = Held::put(self.held, outer(parameters));
         for (deviate, row) in deviates.iter_mut().zip(&self.rows) {
             let predicted = self.measured.predicted_ms(row, constants);
             *deviate = (predicted / row.ms).ln() * self.measured.weight(row);
@@ -49,7 +91,7 @@ impl MPFitter for Fit<'_> {
     }
 
     fn parameters(&self) -> &[MPPar] {
-        &DERIVATIVES
+        &self.derivatives
     }
 }
 
@@ -121,7 +163,7 @@ mod tests {
     fn a_fit_finds_the_times_of_a_world_that_the_model_describes() {
         let truth = Constants { sustained: 1.1, load_us: 0.7, launch_us: 3.4, store: 0.3, ..Constants::START };
         let measured = world(truth);
-        let found = fit(&measured, |_| true);
+        let found = fit(&measured, &[], |_| true);
         for row in &measured.rows {
             let ratio = measured.predicted_ms(row, found) / row.ms;
             assert!((ratio - 1.0).abs() < 0.02, "{ratio} of {:?}: {found:?}", measured.forms[row.form]);
@@ -137,6 +179,24 @@ mod tests {
 
     #[test]
     fn too_few_times_are_no_fit() {
-        assert_eq!(fit(&world(Constants::START), |_| false), Constants::START);
+        assert_eq!(fit(&world(Constants::START), &[], |_| false), Constants::START);
+    }
+
+    #[test]
+    fn what_is_held_stays_and_the_others_make_up_for_it() {
+        let measured = world(Constants { load_us: 0.7, ..Constants::START });
+        let held: Held = "padding=1.5".parse().unwrap();
+        let found = fit(&measured, &[held], |_| true);
+        assert_eq!((found.padding, fit(&measured, &[held], |_| false).padding), (1.5, 1.5));
+        assert!((found.load_us / 0.7 - 1.0).abs() < 0.1, "{found:?}");
+        assert_eq!(held.to_string(), "padding=1.5");
+    }
+
+    #[test]
+    fn a_constant_that_is_unknown_or_out_of_bounds_is_not_held() {
+        let refused = |text: &str| text.parse::<Held>().unwrap_err();
+        assert!(refused("store").contains("NAME=VALUE"));
+        assert!(refused("stores=1").contains("no constant `stores`; there are sustained, "));
+        assert_eq!(refused("padding=0.5"), "padding is a number from 1 to 20");
     }
 }

@@ -3,7 +3,7 @@
 use autokernel_codegen::matmul::model::Constants;
 use statrs::statistics::{Data, OrderStatistics, Statistics};
 
-use super::fit::fit;
+use super::fit::{Held, fit};
 use super::measured::{Measured, Row};
 
 /// Shapes are held out in so many parts, one after the other.
@@ -12,14 +12,14 @@ const PARTS: usize = 5;
 const NEAR: f64 = 1.3;
 
 /// Predicted times of every row, each by constants that were fitted to other shapes. A shape is in the part of its first
-/// appearance, so that the same extents of two recordings are held out together.
-pub fn held_out(measured: &Measured) -> Vec<f64> {
+/// appearance, so that the same extents of two recordings are held out together. Constants that are `held` are not fitted.
+pub fn held_out(measured: &Measured, held: &[Held]) -> Vec<f64> {
     let part = |shape: usize| {
         let extents = measured.shapes[shape].extents;
         let first = measured.shapes.iter().position(|other| other.extents == extents);
         first.unwrap_or(shape) % PARTS
     };
-    let constants: Vec<Constants> = (0..PARTS).map(|held| fit(measured, |shape| part(shape) != held)).collect();
+    let constants: Vec<Constants> = (0..PARTS).map(|out| fit(measured, held, |shape| part(shape) != out)).collect();
     measured.rows.iter().map(|row| measured.predicted_ms(row, constants[part(row.shape)])).collect()
 }
 
