@@ -78,7 +78,7 @@ fn gradients_of_random_bodies_are_what_differences_say() {
     let (mut told, mut kernels, mut failures) = (0, 0, Vec::new());
     // Those of even seeds are of rows.
     for seed in (first..first + 2 * bodies).filter(|seed| seed.is_multiple_of(2)) {
-        let declaration = draw::declaration(seed);
+        let declaration = draw::declaration(seed, 0);
         for Kernels { written, derived } in asked_of(seed, &declaration, &mut failures) {
             let gradients: Vec<&Body> = derived.iter().flatten().map(body).collect();
             kernels += gradients.len();
@@ -102,7 +102,7 @@ fn gradients_of_random_products_are_what_differences_say() {
         (number("AUTOKERNEL_SEED", 1001), number("AUTOKERNEL_BODIES", 300), number("AUTOKERNEL_CASES", 3));
     let (mut told, mut kernels, mut failures) = (0, 0, Vec::new());
     for seed in (first..first + 2 * bodies).filter(|seed| !seed.is_multiple_of(2)) {
-        let declaration = draw::declaration(seed);
+        let declaration = draw::declaration(seed, 0);
         for Kernels { written, derived } in asked_of(seed, &declaration, &mut failures) {
             let Problem::Matmul(problem) = &written[0].problem else { continue };
             let Some(body) = problem.body.as_deref() else { continue };
