@@ -23,6 +23,8 @@ struct Band {
   __device__ __forceinline__ Band(const Args& args, const Rows& rows, const Sequence& sequence)
       : rows(rows), score(args, rows, sequence.number, sequence.keys - sequence.queries), softmax(score.scale * kLog2E) {
 #pragma unroll
+    for (int row = 0; row < kRowsOfThread; ++row) softmax.max[row] = kNegativeInfinity;
+#pragma unroll
     for (float& sum : sums) sum = 0.0f;
   }
 };
@@ -67,7 +69,6 @@ struct Multiplier {
     float correction[G::kBands][kRowsOfThread];
 #pragma unroll
     for (int band = 0; band < G::kBands; ++band) correction[band][0] = correction[band][1] = 1.0f;
-    bool moved[G::kBands];
     const uint32_t block_of_keys = ring.template next<true>();
     if (has_rows(bands)) {
       float scores[G::kBands][kScores];
@@ -82,16 +83,14 @@ struct Multiplier {
         Band& of = bands[band];
         of.score.change(scores[band], of.rows, block * G::kTileKeys);
         if constexpr (kMasked) mask(scores[band], keys, of.rows, block * G::kTileKeys);
-        moved[band] = of.softmax.template add<false, kMasked>(scores[band], correction[band], of.rows);
+        of.softmax.template add<false, kMasked>(scores[band], correction[band], of.rows);
         pack_weights<Input>(scores[band], weights[band]);
       }
     }
     const uint32_t block_of_values = ring.template next<false>();
     if (has_rows(bands)) {
 #pragma unroll
-      for (int band = 0; band < G::kBands; ++band) {
-        if (moved[band]) scale_rows(bands[band].sums, correction[band]);
-      }
+      for (int band = 0; band < G::kBands; ++band) scale_rows(bands[band].sums, correction[band]);
       multiply_values(bands, weights, block_of_values);
     }
   }
