@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// The files below include the API of the host, 14000 lines of which kernels use nothing.
+#define __CUDA_RUNTIME_API_H__
+
 // `__global__` and the other attributes, `uint4`, `threadIdx` and its like.
 #define __CUDA_INCLUDE_COMPILER_INTERNAL_HEADERS__
 #include <crt/host_defines.h>
