@@ -11,7 +11,7 @@ use super::progress::Progress;
 use crate::arch::Arch;
 use crate::config::Config;
 use crate::emit::KernelSource;
-use crate::nvcc::{CompileError, Compiler, Image};
+use crate::nvcc::{CompileError, Compiler, Image, joined_by};
 use crate::problem::Problem;
 use crate::schedule::Schedule;
 
@@ -154,21 +154,46 @@ fn model(problem: &Problem, config: &Config) -> Option<String> {
     Some(serde_json::to_string(&portfolio.model).expect("constants have only string keys"))
 }
 
+/// Kernels that one run of nvcc compiles at most.
+const MOST_TOGETHER: usize = 8;
+/// Runs of each thread among which what is left is divided, so that none waits long for the last one.
+const RUNS_LEFT: usize = 2;
+
+/// The places of jobs that one run of nvcc compiles together, fewer towards the end.
+fn units(jobs: &[Job], threads: usize) -> Vec<Vec<usize>> {
+    let (mut units, mut open) = (Vec::new(), BTreeMap::<_, Vec<usize>>::new());
+    for (at, job) in jobs.iter().enumerate() {
+        let most = ((jobs.len() - at) / (threads * RUNS_LEFT)).clamp(1, MOST_TOGETHER);
+        let Some(files) = joined_by(&job.source) else {
+            units.push(vec![at]);
+            continue;
+        };
+        let unit = open.entry((job.arch, files)).or_default();
+        unit.push(at);
+        if unit.len() >= most {
+            units.push(std::mem::take(unit));
+        }
+    }
+    units.extend(open.into_values().filter(|unit| !unit.is_empty()));
+    units
+}
+
 /// Compiles on as many threads as cargo grants.
 fn compile_all(compiler: &Compiler, jobs: &[Job]) -> Vec<Result<Image, CompileError>> {
     let threads = env("NUM_JOBS").ok().and_then(|jobs| jobs.to_str()?.parse().ok()).unwrap_or(1usize);
+    let threads = threads.clamp(1, jobs.len().max(1));
+    let units = units(jobs, threads);
     let next = AtomicUsize::new(0);
     let images: Mutex<Vec<(usize, Result<Image, CompileError>)>> = Mutex::new(Vec::new());
     let progress = Progress::new(jobs.len());
     std::thread::scope(|scope| {
-        for _ in 0..threads.clamp(1, jobs.len().max(1)) {
+        for _ in 0..threads {
             scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(job) = jobs.get(at) else { break };
-                    let image = compiler.compile(&job.source, job.arch);
+                while let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let sources: Vec<&KernelSource> = unit.iter().map(|&at| &jobs[at].source).collect();
+                    let compiled = compiler.compile_together(&sources, jobs[unit[0]].arch);
                     let mut images = images.lock().expect("no compile panics while it holds the list");
-                    images.push((at, image));
+                    images.extend(unit.iter().copied().zip(compiled));
                     progress.tell(images.len());
                 }
             });
@@ -203,6 +228,33 @@ pub fn write_if_changed(path: &Path, content: &[u8]) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn jobs_of_the_same_headers_and_arch_are_compiled_together_and_fewer_of_them_towards_the_end() {
+        let job = |file: &str, arch, number: usize| Job {
+            source: KernelSource {
+                symbol: format!("k{number}"),
+                cuda: format!("#include \"{file}.cuh\"\n{number};\n"),
+            },
+            arch,
+            tuned: true,
+            needed: true,
+        };
+        let files = |number| if number % 3 == 0 { "epilogue" } else { "types" };
+        let archs = [Arch::SM_80, Arch::SM_90A];
+        let jobs: Vec<Job> = (0..100).map(|it| job(files(it), archs[it % 2], it)).collect();
+        let units = units(&jobs, 2);
+        for unit in &units {
+            let first = &jobs[unit[0]];
+            let is_alike = |at: &usize| jobs[*at].arch == first.arch && files(*at) == files(unit[0]);
+            assert!(unit.iter().all(is_alike) && unit.len() <= MOST_TOGETHER, "{unit:?}");
+        }
+        let mut all: Vec<usize> = units.concat();
+        all.sort_unstable();
+        assert_eq!(all, (0..100).collect::<Vec<_>>(), "each once");
+        assert_eq!((units[0].len(), units.last().map(Vec::len)), (MOST_TOGETHER, Some(1)));
+        assert!(super::units(&jobs[..4], 2).iter().all(|unit| unit.len() == 1), "as many runs as threads");
+    }
 
     #[test]
     fn a_tuned_entry_of_one_kernel_takes_no_image_from_another() {

@@ -35,6 +35,17 @@ const WARN_SPILLS: &str = "-Xptxas=-warn-spills";
 /// makes machine code three times as large.
 const LINE_INFO: &str = "-lineinfo";
 
+/// What one run of nvcc does.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Run {
+    /// From `kernel.cu` to `kernel.ptx` and `kernel.cubin`.
+    Whole,
+    /// From `kernel.cu` to `kernel.ptx`.
+    ToPtx,
+    /// From `kernel.ptx` to `kernel.cubin`.
+    FromPtx,
+}
+
 /// What nvcc finds in place of the toolkit's header that it includes before everything else, and that takes it most of a
 /// second to read.
 pub const RUNTIME_HEADER: Header = ("cuda_runtime.h", include_str!("cuda_runtime.h"));
@@ -86,6 +97,11 @@ pub enum CompileError {
 }
 
 impl CompileError {
+    pub(super) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> CompileError {
+        let path = path.to_owned();
+        move |source| CompileError::Io { path, source }
+    }
+
     /// Bytes of registers that a kernel would spill to memory, if it was refused for that.
     pub fn spilled_bytes(&self) -> Option<u32> {
         let CompileError::Refused { log, .. } = self else { return None };
@@ -160,27 +176,33 @@ impl Compiler {
         if let Some(image) = self.cache.find(&key) {
             return Ok(image);
         }
-        let io = |path: &Path| {
-            let path = path.to_owned();
-            move |source| CompileError::Io { path, source }
-        };
-        let work = self.cache.work_folder().map_err(io(self.cache.folder()))?;
-        self.write_sources(source, work.path()).map_err(io(work.path()))?;
+        let work = self.cache.work_folder().map_err(CompileError::io(self.cache.folder()))?;
+        self.write_sources(source, work.path()).map_err(CompileError::io(work.path()))?;
+        let log = self.run_nvcc(source, arch, Run::Whole, self.limit, work.path())?;
+        if self.line_info {
+            name_sources_by_their_paths_here(work.path()).map_err(CompileError::io(work.path()))?;
+        }
+        self.keep(source, arch, work.path(), &log)
+    }
 
-        let log = self.run_nvcc(source, arch, work.path())?;
+    /// Moves what was compiled in `folder` into the cache, if ptxas said in `log` that its registers suffice.
+    pub(super) fn keep(
+        &self,
+        source: &KernelSource,
+        arch: Arch,
+        folder: &Path,
+        log: &str,
+    ) -> Result<Image, CompileError> {
         let refused = |log: String| CompileError::Refused { symbol: source.symbol.clone(), arch, log };
-        let report = PtxasReport::parse(&log, &source.symbol)
+        let report = PtxasReport::parse(log, &source.symbol)
             .ok_or_else(|| refused(format!("no ptxas report for the kernel in:\n{log}")))?;
         if report.spills() && !self.spills {
             return Err(refused(format!("registers spilled to memory:\n{log}")));
         }
-        if self.line_info {
-            name_sources_by_their_paths_here(work.path()).map_err(io(work.path()))?;
-        }
-        self.cache.store(&key, work.path(), report).map_err(io(self.cache.folder()))
+        self.cache.store(&self.key(source, arch), folder, report).map_err(CompileError::io(self.cache.folder()))
     }
 
-    fn key(&self, source: &KernelSource, arch: Arch) -> String {
+    pub(super) fn key(&self, source: &KernelSource, arch: Arch) -> String {
         let arch = arch.to_string();
         let mut parts = vec![CACHE_FORMAT, &self.nvcc.version, &arch, &source.symbol, &source.cuda];
         parts.extend(self.flags().map(|flag| -> &str { flag }));
@@ -202,7 +224,7 @@ impl Compiler {
         files
     }
 
-    fn write_sources(&self, source: &KernelSource, folder: &Path) -> std::io::Result<()> {
+    pub(super) fn write_sources(&self, source: &KernelSource, folder: &Path) -> std::io::Result<()> {
         std::fs::write(folder.join("kernel.cu"), &source.cuda)?;
         for (path, text) in self.files(source) {
             let path = folder.join(path);
@@ -212,20 +234,45 @@ impl Compiler {
         Ok(())
     }
 
-    /// Runs nvcc in `folder`; gives its standard error.
-    fn run_nvcc(&self, source: &KernelSource, arch: Arch, folder: &Path) -> Result<String, CompileError> {
+    pub(super) fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    pub(super) fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    pub(super) fn has_line_info(&self) -> bool {
+        self.line_info
+    }
+
+    /// Runs nvcc in `folder` for at most `limit`; gives its standard error.
+    pub(super) fn run_nvcc(
+        &self,
+        source: &KernelSource,
+        arch: Arch,
+        run: Run,
+        limit: Duration,
+        folder: &Path,
+    ) -> Result<String, CompileError> {
+        let (input, output, code) = match run {
+            Run::Whole => ("kernel.cu", "kernel.cubin", arch.to_string()),
+            Run::ToPtx => ("kernel.cu", "kernel.ptx", arch.compute()),
+            Run::FromPtx => ("kernel.ptx", "kernel.cubin", arch.to_string()),
+        };
+        let is_asked = |flag: &&str| match run {
+            Run::Whole => true,
+            Run::ToPtx => !flag.starts_with("-Xptxas") && !["-cubin", "--keep"].contains(flag),
+            Run::FromPtx => *flag != "--keep",
+        };
         let mut command = Command::new(&self.nvcc.path);
-        command.current_dir(folder).args(self.flags()).args(self.line_info.then_some(LINE_INFO));
-        command.arg(format!("-gencode=arch={},code={arch}", arch.compute())).args([
-            "-I.",
-            "-o",
-            "kernel.cubin",
-            "kernel.cu",
-        ]);
-        let ended = process::run(command, self.limit);
+        command.current_dir(folder).args(self.flags().filter(is_asked)).args(self.line_info.then_some(LINE_INFO));
+        command.args((run == Run::ToPtx).then_some("-ptx"));
+        command.arg(format!("-gencode=arch={},code={code}", arch.compute())).args(["-I.", "-o", output, input]);
+        let ended = process::run(command, limit);
         match ended.map_err(|source| CompileError::Start { path: self.nvcc.path.clone(), source })? {
             Ended::TimedOut => {
-                let seconds = self.limit.as_secs();
+                let seconds = limit.as_secs();
                 Err(CompileError::TimedOut { symbol: source.symbol.clone(), arch, seconds })
             }
             Ended::Exited { status, stderr } if status.success() => Ok(stderr),
