@@ -5,6 +5,7 @@
 //! faster than the memory. The constants are fitted to recordings, as shares of what datasheets say, so that they carry
 //! over to a GPU nobody measured.
 
+mod batches;
 mod constants;
 mod copies;
 mod forecast;
@@ -79,6 +80,12 @@ impl Model {
 
     /// The time where clusters share so many waves of tiles.
     fn sharing_ms(&self, image: &Traits, load: &Load, shared_waves: u32) -> f64 {
+        let constants = self.constants.of_load(load);
+        Model { constants, ..*self }.launch_ms(image, load, shared_waves)
+    }
+
+    /// The same by constants that are the load's own.
+    fn launch_ms(&self, image: &Traits, load: &Load, shared_waves: u32) -> f64 {
         let Model { machine, constants } = self;
         let geometry = &image.geometry;
         let [.., k] = load.sizes;
@@ -100,7 +107,7 @@ impl Model {
         let busy_ms = main_ms + stores.seen_ms * (turns.longest - 1.0).max(0.0);
         let all = norm(busy_ms, memory_ms, constants.memory_norm)
             + stores.last_ms
-            + turns.longest * constants.tile_us * 1e-3
+            + turns.longest * (constants.tile_us + load.alone_us(image)) * 1e-3
             + self.split_ms(image, turns.longest)
             + self.hand_on_ms(image, &turns)
             + self.between_tiles_ms(image, &turns)

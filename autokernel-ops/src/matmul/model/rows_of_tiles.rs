@@ -35,7 +35,7 @@ impl RowsOfTiles {
         RowsOfTiles {
             count: m.div_ceil(image.geometry.tile_m),
             is_split: image.geometry.split_k > 1,
-            is_known: image.instruction == Instruction::Wgmma && load.weights <= 1.0,
+            is_known: image.instruction == Instruction::Wgmma && !load.is_of_many(),
         }
     }
 
