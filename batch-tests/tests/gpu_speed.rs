@@ -3,7 +3,7 @@
 //! A measurement, so it is asked for: `cargo test --release -p batch-tests --test gpu_speed -- --ignored --nocapture`. Sizes are
 //! drawn by `AUTOKERNEL_SEED`. Operands are random, and sets of them rotate past the L2 cache. The schedules are compiled when the
 //! test runs: those of a list, and the images that a declared kernel carries. All are timed, and the three fastest and the one that the
-//! model chooses meet cuBLASLt in the same rounds.
+//! model chooses meet cuBLASLt in the same rounds. `AUTOKERNEL_LIST=0` leaves the list out, which takes longest to compile.
 
 use std::cell::RefCell;
 
@@ -130,7 +130,8 @@ impl Set {
 fn batches_beside_the_strided_batches_of_cublaslt() {
     // Before it looks for a GPU, so that another machine can compile them.
     let carried = Carried::of(&problem());
-    let compiled = timed::compile(&problem(), schedules(), env!("CARGO_TARGET_TMPDIR"));
+    let listed = if settings::number("AUTOKERNEL_LIST", 1) == 0 { Vec::new() } else { schedules() };
+    let compiled = timed::compile(&problem(), listed, env!("CARGO_TARGET_TMPDIR"));
     let images = timed::compile(&problem(), carried.images().collect(), env!("CARGO_TARGET_TMPDIR"));
     let Some(device) = skip::gpu("gpu_speed::batches_beside_the_strided_batches_of_cublaslt") else { return };
     let listed = timed::load(&device, &problem(), &compiled);

@@ -6,7 +6,7 @@ use autokernel_codegen::config::{Config, ConfigError};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::Schedule;
-use autokernel_core::Ms;
+use autokernel_core::{Extents, Ms};
 
 use super::outcome::{Met, ratio, summary};
 use super::recorded;
@@ -16,6 +16,7 @@ use crate::environment::today;
 use crate::evaluate::{Contender, EvaluatorError, Rounds};
 use crate::gpu::Bench;
 use crate::gpu::Devices;
+use crate::options::{is_wanted, shape};
 use crate::replay::{Recording, RecordingError};
 use crate::target::Target;
 
@@ -31,6 +32,9 @@ pub struct GridArgs {
     /// Draw on until there are as many of these alone.
     #[arg(long, value_enum, conflicts_with = "entries")]
     pub only: Option<Strides>,
+    /// Of the drawn shapes only this one, as MxNxK; may be repeated.
+    #[arg(long, value_name = "MxNxK", value_parser = shape, conflicts_with = "entries")]
+    pub shape: Vec<Extents>,
     /// Rounds at each shape, each of which both run in.
     #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u32).range(3..=1000))]
     pub rounds: u32,
@@ -39,7 +43,7 @@ pub struct GridArgs {
     pub entries: bool,
     /// Without a GPU: at the shapes of these recordings, what a launch chooses against the best that was recorded, of the images and
     /// splits of K that were recorded there: others, which a launch may choose too, nobody measured.
-    #[arg(long, value_name = "RECORDING", num_args = 1.., conflicts_with_all = ["seed", "count", "only", "entries"])]
+    #[arg(long, value_name = "RECORDING", num_args = 1.., conflicts_with_all = ["seed", "count", "only", "shape", "entries"])]
     pub from: Vec<PathBuf>,
     /// The config whose portfolio serves the shapes. Its tuned entries do not count.
     #[arg(long, value_name = "FILE", default_value = crate::checkout::DEFAULT_CONFIG)]
@@ -158,8 +162,9 @@ impl GridArgs {
 
     /// The shapes, with what a launch chooses there and the time that is predicted for it.
     fn wanted(&self, config: &Config, bench: &Bench) -> Result<Vec<Wanted>, GridError> {
-        let is_wanted = |drawn: &Drawn| self.only.is_none_or(|strides| strides.has(drawn));
-        let drawn = Shapes::of_seed(self.seed).filter(is_wanted).take(self.count);
+        let has_strides = |drawn: &Drawn| self.only.is_none_or(|strides| strides.has(drawn));
+        let drawn = Shapes::of_seed(self.seed).filter(has_strides).take(self.count);
+        let drawn = drawn.filter(|drawn| is_wanted(&self.shape, &drawn.extents));
         let wanted = drawn.map(|drawn| {
             let problem = Problem::matmul(Dtype::Bf16, drawn.layout, drawn.activation.epilogue());
             let target = Target { problem, arch: bench.arch(), shape: drawn.extents };

@@ -7,6 +7,7 @@ use autokernel_codegen::config::{Config, ConfigError};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::Schedule;
+use autokernel_core::Extents;
 
 use super::lost::{Lost, summary};
 use super::tuned::{Searches, finalists};
@@ -19,6 +20,7 @@ use crate::gpu::sampling::Effort;
 use crate::gpu::{Bench, Devices, GpuEvaluator};
 use crate::held_final::Leg;
 use crate::journal::{Journal, JournalError, Start};
+use crate::options::{is_wanted, shape};
 use crate::session::{Budget, Progress};
 use crate::stop::Stop;
 use crate::target::Target;
@@ -39,6 +41,9 @@ pub struct RegretArgs {
     /// How many; those whose strides are odd are left out.
     #[arg(long, default_value_t = 40)]
     pub count: usize,
+    /// Of the drawn shapes only this one, as MxNxK; may be repeated.
+    #[arg(long, value_name = "MxNxK", value_parser = shape)]
+    pub shape: Vec<Extents>,
     /// Schedules to try at each shape.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub evaluations: u32,
@@ -133,6 +138,7 @@ impl RegretArgs {
     /// The shapes, each as a plain product, with what a launch chooses there.
     fn wanted(&self, config: &Config, bench: &Bench) -> Result<Vec<(Drawn, Target, Schedule)>, RegretError> {
         let drawn = Shapes::of_seed(self.seed).filter(Drawn::is_aligned).take(self.count);
+        let drawn = drawn.filter(|drawn| is_wanted(&self.shape, &drawn.extents));
         let wanted = drawn.map(|drawn| {
             let problem = Problem::matmul(Dtype::Bf16, drawn.layout, Activation::Plain.epilogue());
             let target = Target { problem, arch: bench.arch(), shape: drawn.extents };

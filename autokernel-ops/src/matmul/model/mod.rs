@@ -5,12 +5,14 @@
 //! faster than the memory. The constants are fitted to recordings, as shares of what datasheets say, so that they carry
 //! over to a GPU nobody measured.
 
+mod batches;
 mod constants;
 mod copies;
 mod forecast;
 mod instruction;
 mod load;
 mod order;
+mod rows_of_tiles;
 mod stores;
 mod traffic;
 mod traits;
@@ -23,6 +25,7 @@ pub use constants::Constants;
 use copies::Copies;
 pub use forecast::{forecast, splits_of};
 use load::Load;
+use rows_of_tiles::RowsOfTiles;
 pub use traits::Traits;
 use turns::Turns;
 
@@ -77,12 +80,19 @@ impl Model {
 
     /// The time where clusters share so many waves of tiles.
     fn sharing_ms(&self, image: &Traits, load: &Load, shared_waves: u32) -> f64 {
+        let constants = self.constants.of_load(load);
+        Model { constants, ..*self }.launch_ms(image, load, shared_waves)
+    }
+
+    /// The same by constants that are the load's own.
+    fn launch_ms(&self, image: &Traits, load: &Load, shared_waves: u32) -> f64 {
         let Model { machine, constants } = self;
         let geometry = &image.geometry;
         let [.., k] = load.sizes;
         let stages = f64::from(k.div_ceil(geometry.tile_k * geometry.split_k).max(1));
         let turns = Turns::new(image, &load.tiled, machine, shared_waves);
         let copies = Copies::new(image, load);
+        let rows = RowsOfTiles::new(image, load);
 
         let held = match (image.reads_in_place, image.b_is_row_major) {
             (false, _) => 1.0,
@@ -91,19 +101,19 @@ impl Model {
         };
         let tile_ms = stages * self.stage_ms(image, load, &copies, &turns);
         let main_ms = turns.longest * tile_ms;
-        let memory_ms = load.bytes(image) / (machine.memory_gb_per_s * 1e6 * constants.memory);
+        let memory_ms = rows.memory() * load.bytes(image) / (machine.memory_gb_per_s * 1e6 * constants.memory);
         let stores = self.stores(image, load, stages * self.loads_ms(image, load, &copies, &turns), tile_ms);
         // Memory is written meanwhile too, but what the last tile stores nothing hides.
         let busy_ms = main_ms + stores.seen_ms * (turns.longest - 1.0).max(0.0);
         let all = norm(busy_ms, memory_ms, constants.memory_norm)
             + stores.last_ms
-            + turns.longest * constants.tile_us * 1e-3
+            + turns.longest * (constants.tile_us + load.alone_us(image)) * 1e-3
             + self.split_ms(image, turns.longest)
             + self.hand_on_ms(image, &turns)
             + self.between_tiles_ms(image, &turns)
             + copies.ms(machine)
             + constants.launch_us * 1e-3;
-        held * all
+        held * rows.all() * all
     }
 
     /// Of blocks that read factors in place and have an SM each: what passes between them. Others load beyond a tile's end.
@@ -135,7 +145,7 @@ impl Model {
     fn loads_ms(&self, image: &Traits, load: &Load, copies: &Copies, turns: &Turns) -> f64 {
         let bytes = self.requested(image, load, copies) * f64::from(image.geometry.tile_k) * image.input_bytes;
         let share_of_sms = turns.active / f64::from(self.machine.sm_count.max(1));
-        bytes * share_of_sms / (self.constants.l2_gb_per_s * 1e6)
+        bytes * share_of_sms.powf(RowsOfTiles::new(image, load).crowding()) / (self.constants.l2_gb_per_s * 1e6)
     }
 
     /// Bytes that an SM stores in a millisecond.

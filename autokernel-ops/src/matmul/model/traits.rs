@@ -35,6 +35,8 @@ pub struct Traits {
     pub(super) instruction: Instruction,
     /// Share of that instruction's rate that a tile can draw from shared memory and registers.
     pub(super) efficiency: f64,
+    /// Warpgroups that multiply; none of a family that has no such roles.
+    pub(super) consumers: u32,
     /// Whether stores are hidden behind the other consumer's multiplications.
     pub(super) ping_pong: bool,
     /// Blocks that one SM holds.
@@ -86,6 +88,10 @@ impl Traits {
             ring: f64::from(ring),
             instruction,
             efficiency: efficiency(schedule),
+            consumers: match schedule {
+                Schedule::Sm90(schedule) => schedule.consumers,
+                Schedule::Sm80(_) | Schedule::Skinny(_) => 0,
+            },
             ping_pong,
             transposed: matches!(schedule, Schedule::Sm90(schedule) if schedule.swap_ab),
             of_groups: class.many() == Many::Groups,

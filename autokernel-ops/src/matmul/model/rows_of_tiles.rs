@@ -1,0 +1,56 @@
+//! What it costs that several tiles of a product, one below the other, read the same columns of B.
+
+use super::instruction::Instruction;
+use super::load::Load;
+use super::traits::Traits;
+
+/// What the memory's time is multiplied by where K is split and several rows of tiles read the same columns of B, each by clusters of
+/// its own, which neither run in step nor share a TPC. In the recordings launches by a split of two took 5 to 14 % longer than predicted
+/// with two rows of tiles, with one row 2 % less to 5 % more; fitted beside the constants it is 1.33 (nt) and 1.39 (nn). Of whole sums it is
+/// 1.00: there neighbours ask for the same columns at once.
+const SPLIT_ROWS: f64 = 1.35;
+
+/// What a launch of one row of tiles takes of what the constants say, since lines are promoted to 128 bytes in L2, which most of the
+/// recordings do not know of: nobody else reads its columns of B. Of the trials of a later build at 40 drawn shapes
+/// (`drawn-bf16-nt-h200-202.json.gz` and nn) those of one row take 2 to 4 % (nt) and 6 to 7 % (nn) less than predicted, others about as
+/// much.
+const ONE_ROW: f64 = 0.97;
+
+/// How fast loads become slower as more SMs load, where three rows of tiles and more ask L2 for the same columns of B: faster than the
+/// SMs become more. In the recordings launches of 116 SMs and more took 2 to 7 % longer than predicted there, of up to 100 SMs 1 to 4 %
+/// less; fitted beside the constants the exponent is 1.9 (nt) and 2.7 (nn).
+const CROWDING: f64 = 2.2;
+
+/// The rows of tiles of a product, by an image.
+pub(super) struct RowsOfTiles {
+    count: u32,
+    is_split: bool,
+    /// Whether the rest was seen: at single products, of a family that loads by TMA.
+    is_known: bool,
+}
+
+impl RowsOfTiles {
+    pub fn new(image: &Traits, load: &Load) -> Self {
+        let [m, ..] = load.sizes;
+        RowsOfTiles {
+            count: m.div_ceil(image.geometry.tile_m),
+            is_split: image.geometry.split_k > 1,
+            is_known: image.instruction == Instruction::Wgmma && !load.is_of_many(),
+        }
+    }
+
+    /// What the memory takes over reading each byte once.
+    pub fn memory(&self) -> f64 {
+        if self.is_split && self.count > 1 { SPLIT_ROWS } else { 1.0 }
+    }
+
+    /// What the whole launch takes over what the constants say.
+    pub fn all(&self) -> f64 {
+        if self.is_known && self.count <= 1 { ONE_ROW } else { 1.0 }
+    }
+
+    /// The exponent of the share of SMs that load, in what loads take.
+    pub fn crowding(&self) -> f64 {
+        if self.is_known && self.count > 2 { CROWDING } else { 1.0 }
+    }
+}
