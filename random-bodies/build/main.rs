@@ -14,7 +14,7 @@ use autokernel_codegen::build::{ImageFiles, MANIFEST_ENV, Manifest, Plan, Varian
 use autokernel_codegen::function::{FunctionText, Functions};
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem::Problem;
-use autokernel_codegen::spec::{Spec, attribute};
+use autokernel_codegen::spec::{Refused, Spec, attribute};
 use draw::Declaration;
 use draw::schedule::{Sizes, schedule};
 use rand::SeedableRng;
@@ -77,9 +77,6 @@ struct Body {
     refused: Option<String>,
 }
 
-/// How the complaint begins of what a thread has no registers for, which is no fault of a drawn body but its size.
-const TOO_LARGE: &str = "so many values are needed at once";
-
 /// The first declaration that is not too large among those of the seed.
 fn declared(seed: u64) -> (Declaration, Problem) {
     for attempt in 0.. {
@@ -89,10 +86,10 @@ fn declared(seed: u64) -> (Declaration, Problem) {
         let attribute = attribute(declaration.attribute).expect("drawn among the attributes");
         let [arguments, function] = [&declaration.arguments, &declaration.function]
             .map(|text| text.parse().unwrap_or_else(|error| refuse(&error)));
-        match Spec::parse(attribute, arguments, function, &functions) {
+        match Spec::judge(attribute, arguments, function, &functions) {
             Ok(spec) => return (declaration, spec.problem),
-            Err(error) if error.to_string().starts_with(TOO_LARGE) => {}
-            Err(error) => refuse(&error),
+            Err(Refused::TooLarge(_)) => {}
+            Err(Refused::Wrong(error)) => refuse(&error),
         }
     }
     unreachable!("some body is small enough")

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::expr::{Axis, Expr, Precision};
 
-pub use check::{Complaint, Place, Rotated};
+pub use check::{Complaint, Fault, Place, Rotated};
 pub use fetch::{Columns, Fetch};
 pub use made_scales::MadeScales;
 
