@@ -87,7 +87,13 @@ fn declared(seed: u64) -> (Declaration, Problem) {
         let [arguments, function] = [&declaration.arguments, &declaration.function]
             .map(|text| text.parse().unwrap_or_else(|error| refuse(&error)));
         match Spec::judge(attribute, arguments, function, &functions) {
-            Ok(spec) => return (declaration, spec.problem),
+            Ok(spec) => {
+                // Attributes read the manifest as a whole: what cannot be read again would be the failure of every body.
+                let read = serde_json::to_value(&spec.problem).and_then(serde_json::from_value::<Problem>);
+                let read = read.unwrap_or_else(|error| refuse(&error));
+                assert!(read == spec.problem, "seed {seed}: not the same after JSON\n{}", declaration.function);
+                return (declaration, spec.problem);
+            }
             Err(Refused::TooLarge(_)) => {}
             Err(Refused::Wrong(error)) => refuse(&error),
         }
