@@ -111,9 +111,11 @@ fn body(seed: u64, compiler: Option<&Compiler>, out: &Path) -> Body {
     let compiled = compiler.map(|compiler| compiler.compile(&source, arch));
     let (image, refused) = match compiled {
         Some(Ok(image)) => {
-            let ptx = out.join(format!("{seed}.ptx"));
-            std::fs::copy(&image.ptx, &ptx).expect("OUT_DIR is writable");
-            (Some(ImageFiles { ptx, cubin: None, report: image.report }), None)
+            let [ptx, cubin] = ["ptx", "cubin"].map(|extension| out.join(format!("{seed}.{extension}")));
+            for (from, to) in [(&image.ptx, &ptx), (&image.cubin, &cubin)] {
+                std::fs::copy(from, to).expect("OUT_DIR is writable");
+            }
+            (Some(ImageFiles { ptx, cubin: Some(cubin), report: image.report }), None)
         }
         Some(Err(error)) => (None, Some(error.to_string())),
         None => (None, None),
