@@ -15,14 +15,22 @@ pub fn cases(default: u64) -> u64 {
     settings::number("AUTOKERNEL_CASES", default)
 }
 
+/// The bodies of this process: every `AUTOKERNEL_PROCESSES`th from number `AUTOKERNEL_PROCESS` on. Drivers compile one image at a time.
+fn bodies() -> Vec<&'static Body> {
+    let [processes, process] = [("AUTOKERNEL_PROCESSES", 1), ("AUTOKERNEL_PROCESS", 0)]
+        .map(|(name, default)| usize::try_from(settings::number(name, default)).expect("a few"));
+    BODIES.iter().skip(process).step_by(processes.max(1)).collect()
+}
+
 /// Checks every body by `one`, and prints what was told of their elements.
 ///
 /// # Panics
 /// Some failed; the message has them all, in the order of their seeds.
 pub fn check_all(what: &str, one: impl Fn(&Body) -> Result<Checked, String> + Sync) {
+    let bodies = bodies();
     let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
-        while let Some(body) = BODIES.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some(body) = bodies.get(next.fetch_add(1, Ordering::Relaxed)) {
             let result = one(body);
             results.lock().unwrap_or_else(PoisonError::into_inner).push((body.seed, result));
         }
@@ -42,8 +50,8 @@ pub fn check_all(what: &str, one: impl Fn(&Body) -> Result<Checked, String> + Sy
         }
     }
     let Checked { problems, told } = all;
-    println!("{what}: {} bodies, {problems} problems, {told}", BODIES.len());
-    assert!(failures.is_empty(), "{} of {} bodies:\n\n{}", failures.len(), BODIES.len(), failures.join("\n\n"));
+    println!("{what}: {} bodies, {problems} problems, {told}", bodies.len());
+    assert!(failures.is_empty(), "{} of {} bodies:\n\n{}", failures.len(), bodies.len(), failures.join("\n\n"));
     // Of a few bodies the share is theirs.
-    assert!(BODIES.len() < 20 || told.untold_share() < MOST_UNTOLD, "too little is said: {told}");
+    assert!(bodies.len() < 20 || told.untold_share() < MOST_UNTOLD, "too little is said: {told}");
 }
