@@ -15,7 +15,8 @@ pub fn cases(default: u64) -> u64 {
     settings::number("AUTOKERNEL_CASES", default)
 }
 
-/// The bodies of this process: every `AUTOKERNEL_PROCESSES`th from number `AUTOKERNEL_PROCESS` on. Drivers compile one image at a time.
+/// The bodies of this process: every `AUTOKERNEL_PROCESSES`th from number `AUTOKERNEL_PROCESS` on, as a driver may
+/// compile one image at a time.
 fn bodies() -> Vec<&'static Body> {
     let [processes, process] = [("AUTOKERNEL_PROCESSES", 1), ("AUTOKERNEL_PROCESS", 0)]
         .map(|(name, default)| usize::try_from(settings::number(name, default)).expect("a few"));
