@@ -355,6 +355,8 @@ fn weights_schedules(name: &str) -> Vec<Sm90Schedule> {
     let of_sixteen = [Sm90Schedule { tile_n: 64, ..few }, few, pair, wide];
     let mut schedules: Vec<_> = of_sixteen.into_iter().chain(of_eight).flat_map(splits).collect();
     schedules.extend([
+        Sm90Schedule { tile_n: 64, stages: 12, ..few },
+        Sm90Schedule { tile_m: 8, tile_n: 64, stages: 12, ..few },
         Sm90Schedule { tile_n: 64, stages: 12, splits: true, split_k: 2, ..few },
         Sm90Schedule { stream_k: true, shared_waves: 1, ..pair },
         Sm90Schedule { stream_k: true, shared_waves: 1, ..wide },

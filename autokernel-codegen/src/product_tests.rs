@@ -68,6 +68,43 @@ fn heads_that_no_tile_holds_are_told_of_with_what_holds_them() {
 }
 
 #[test]
+fn partners_that_nothing_written_sees_leave_a_problem_that_can_be_read_again() {
+    let source = "fn f(x: &Matrix<bf16>, w: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+        let turned = dot(x, w.t()) + row_index();
+        let idle = 2.0 * rotate_half(turned, 64);
+        out = dot(x, w.t());
+    }";
+    let idle = problem::Problem::from(read(source).unwrap());
+    let json = serde_json::to_string(&idle).unwrap();
+    assert_eq!(serde_json::from_str::<problem::Problem>(&json).unwrap(), idle);
+    let without = source.replace("let idle = 2.0 * rotate_half(turned, 64);", "");
+    assert_eq!(idle.key(), problem::Problem::from(read(&without).unwrap()).key(), "it computes the same");
+    let problem = read(&source.replace("out = dot(x, w.t())", "out = idle")).unwrap();
+    assert_eq!(problem.body.unwrap().partners(), Some(Columns::RotateHalf(64)));
+}
+
+#[test]
+fn partners_that_a_function_passes_over_leave_a_problem_that_can_be_read_again() {
+    // What was drawn of seed 5105.
+    let source = "fn kernel(x: &Matrix<bf16>, scale: &Column<f16>, w: &Matrix<bf16>, table: &Matrix<f32>,
+        gate: &mut Matrix<f16>, row: &mut Matrix<bf16>, columns: &mut Matrix<f32>) {
+        let turned = dot(x, w.t()) * 0.5 + row_index();
+        let value = -(dot(x, w.t()));
+        gate = (-scale.sin()).min((scale + repeat_columns(table)));
+        columns = (bent(repeat_columns(table), rotate_half(turned, 32), value)).sqrt();
+        row = scale + 0.25 * dot(x, w.t());
+    }";
+    let bent = crate::function::FunctionText {
+        file: "drawn.rs".to_owned(),
+        text: "fn bent(x: f32, unseen: f32, row: f32) -> f32 { x * row.exp() }".to_owned(),
+    };
+    let attribute = spec::attribute("fused_matmul").unwrap();
+    let spec = Spec::parse(attribute, TokenStream::new(), source.parse().unwrap(), &Functions::new(&[bent])).unwrap();
+    let json = serde_json::to_string(&spec.problem).unwrap();
+    assert_eq!(serde_json::from_str::<problem::Problem>(&json).unwrap(), spec.problem);
+}
+
+#[test]
 fn the_derivative_of_an_epilogue_is_a_function_of_bodies_and_no_epilogue() {
     let source = "fn dz(dy: &Matrix<bf16>, w: &Matrix<bf16>, z: &Matrix<bf16>, out: &mut Matrix<bf16>) {
         out = dot(dy, w) * leaky_relu_derivative(z, 0.25);

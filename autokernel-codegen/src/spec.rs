@@ -6,6 +6,7 @@ mod backward;
 mod body;
 mod nodes;
 mod parameter;
+mod refused;
 mod type_lists;
 mod types;
 
@@ -22,7 +23,9 @@ use crate::function::{Called, Functions, calls_in};
 use crate::problem::Problem;
 use backward::{Asked, Derived, Forward, Source};
 use nodes::Nodes;
+use type_lists::TypeList;
 
+pub use refused::Refused;
 pub use types::Choice;
 
 /// A declared kernel: the problem, and the function that will launch it, perhaps beside others of other types.
@@ -126,18 +129,25 @@ impl Spec {
         item: TokenStream,
         functions: &Functions,
     ) -> Result<Vec<Spec>> {
-        let mut nodes = Nodes::default();
-        let place = nodes.add(TokenStream::new());
-        let lists = type_lists::split(arguments);
-        let settings = lists.and_then(|(lists, arguments)| Ok((lists, arguments::parse(arguments, &mut nodes)?)));
-        let function = parse_function(attribute, item).and_then(|function| {
-            refuse_modifiers(&function.sig)?;
-            Ok(function)
-        });
-        let ((lists, settings), function) = both(settings, function)?;
-        type_lists::check(&lists, &function.sig)?;
-        let written = Written { attribute, place, settings, nodes, function };
-        types::of_each(types::combinations(&lists), |choices| written.read(choices, functions))
+        let (written, lists) = Written::parse(attribute, arguments, item)?;
+        types::of_each(types::combinations(&lists), |choices| Ok(written.read(choices, functions)?))
+    }
+
+    /// The same of what declares one kernel of one type, where it matters why it is none.
+    ///
+    /// # Errors
+    /// As [`parse_all`](Self::parse_all), what is too large apart.
+    pub fn judge(
+        attribute: &Attribute,
+        arguments: TokenStream,
+        item: TokenStream,
+        functions: &Functions,
+    ) -> std::result::Result<Spec, Refused> {
+        let (written, lists) = Written::parse(attribute, arguments, item)?;
+        match &types::combinations(&lists)[..] {
+            [choices] => written.read(choices.clone(), functions),
+            _ => Err(several().into()),
+        }
     }
 
     /// The same of what declares one kernel.
@@ -151,8 +161,7 @@ impl Spec {
         functions: &Functions,
     ) -> Result<Spec> {
         let specs = Spec::parse_all(attribute, arguments, item, functions)?;
-        let several = |_| Error::new(Span::call_site(), "several kernels are declared, and one is expected");
-        <[Spec; 1]>::try_from(specs).map(|[spec]| spec).map_err(several)
+        <[Spec; 1]>::try_from(specs).map(|[spec]| spec).map_err(|_| several())
     }
 
     /// What the kernel is called: as its function, in what it is derived from, and by its types where there are several:
@@ -169,6 +178,10 @@ impl Spec {
     }
 }
 
+fn several() -> Error {
+    Error::new(Span::call_site(), "several kernels are declared, and one is expected")
+}
+
 /// What stands in the source, for each kernel that it declares.
 struct Written<'a> {
     attribute: &'a Attribute,
@@ -178,9 +191,24 @@ struct Written<'a> {
     function: Function,
 }
 
-impl Written<'_> {
+impl<'a> Written<'a> {
+    /// What the attribute and the function say, and the lists of types.
+    fn parse(attribute: &'a Attribute, arguments: TokenStream, item: TokenStream) -> Result<(Self, Vec<TypeList>)> {
+        let mut nodes = Nodes::default();
+        let place = nodes.add(TokenStream::new());
+        let lists = type_lists::split(arguments);
+        let settings = lists.and_then(|(lists, arguments)| Ok((lists, arguments::parse(arguments, &mut nodes)?)));
+        let function = parse_function(attribute, item).and_then(|function| {
+            refuse_modifiers(&function.sig)?;
+            Ok(function)
+        });
+        let ((lists, settings), function) = both(settings, function)?;
+        type_lists::check(&lists, &function.sig)?;
+        Ok((Written { attribute, place, settings, nodes, function }, lists))
+    }
+
     /// The kernel of these types.
-    fn read(&self, choices: Vec<Choice>, functions: &Functions) -> Result<Spec> {
+    fn read(&self, choices: Vec<Choice>, functions: &Functions) -> std::result::Result<Spec, Refused> {
         let Written { attribute, place, settings, function, .. } = self;
         let mut nodes = self.nodes.clone();
         let inputs = types::substituted(&function.sig.inputs, &choices);
@@ -207,13 +235,13 @@ impl Written<'_> {
             Err(vec![place.complain(format!("no operation has an attribute `{}`", attribute.name))])
         });
         let problem = match (declared, body) {
-            (declared, Ok(_)) => declared.map_err(|complaints| nodes.error(complaints))?,
+            (declared, Ok(_)) => declared.map_err(|complaints| nodes.refusal(complaints))?,
             (Err(complaints), Err(mistakes)) if !complaints.is_empty() => {
                 let mut all = nodes.error(complaints);
                 all.combine(mistakes);
-                return Err(all);
+                return Err(all.into());
             }
-            (_, Err(mistakes)) => return Err(mistakes),
+            (_, Err(mistakes)) => return Err(mistakes.into()),
         };
         let called = function.body.as_ref().map(calls_in).unwrap_or_default();
         let called = called.iter().map(|name| functions.called(name)).collect::<Result<_>>()?;

@@ -3,7 +3,7 @@
 
 pub mod operands;
 
-use crate::body::{Fetch, Step};
+use crate::body::{Fault, Fetch, Step};
 
 /// A place in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -255,12 +255,14 @@ pub struct Complaint {
     pub node: Node,
     /// What is wrong, and what can be written instead.
     pub message: String,
+    /// Of which kind it is.
+    pub fault: Fault,
 }
 
 impl Node {
     /// A mistake at this place.
     pub fn complain(self, message: impl Into<String>) -> Complaint {
-        Complaint { node: self, message: message.into() }
+        Complaint { node: self, message: message.into(), fault: Fault::Wrong }
     }
 }
 

@@ -14,7 +14,7 @@ use autokernel_codegen::build::{ImageFiles, MANIFEST_ENV, Manifest, Plan, Varian
 use autokernel_codegen::function::{FunctionText, Functions};
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem::Problem;
-use autokernel_codegen::spec::{Spec, attribute};
+use autokernel_codegen::spec::{Refused, Spec, attribute};
 use draw::Declaration;
 use draw::schedule::{Sizes, schedule};
 use rand::SeedableRng;
@@ -77,9 +77,6 @@ struct Body {
     refused: Option<String>,
 }
 
-/// How the complaint begins of what a thread has no registers for, which is no fault of a drawn body but its size.
-const TOO_LARGE: &str = "so many values are needed at once";
-
 /// The first declaration that is not too large among those of the seed.
 fn declared(seed: u64) -> (Declaration, Problem) {
     for attempt in 0.. {
@@ -89,10 +86,16 @@ fn declared(seed: u64) -> (Declaration, Problem) {
         let attribute = attribute(declaration.attribute).expect("drawn among the attributes");
         let [arguments, function] = [&declaration.arguments, &declaration.function]
             .map(|text| text.parse().unwrap_or_else(|error| refuse(&error)));
-        match Spec::parse(attribute, arguments, function, &functions) {
-            Ok(spec) => return (declaration, spec.problem),
-            Err(error) if error.to_string().starts_with(TOO_LARGE) => {}
-            Err(error) => refuse(&error),
+        match Spec::judge(attribute, arguments, function, &functions) {
+            Ok(spec) => {
+                // Attributes read the manifest as a whole: what cannot be read again would be the failure of every body.
+                let read = serde_json::to_value(&spec.problem).and_then(serde_json::from_value::<Problem>);
+                let read = read.unwrap_or_else(|error| refuse(&error));
+                assert!(read == spec.problem, "seed {seed}: not the same after JSON\n{}", declaration.function);
+                return (declaration, spec.problem);
+            }
+            Err(Refused::TooLarge(_)) => {}
+            Err(Refused::Wrong(error)) => refuse(&error),
         }
     }
     unreachable!("some body is small enough")
@@ -108,9 +111,11 @@ fn body(seed: u64, compiler: Option<&Compiler>, out: &Path) -> Body {
     let compiled = compiler.map(|compiler| compiler.compile(&source, arch));
     let (image, refused) = match compiled {
         Some(Ok(image)) => {
-            let ptx = out.join(format!("{seed}.ptx"));
-            std::fs::copy(&image.ptx, &ptx).expect("OUT_DIR is writable");
-            (Some(ImageFiles { ptx, cubin: None, report: image.report }), None)
+            let [ptx, cubin] = ["ptx", "cubin"].map(|extension| out.join(format!("{seed}.{extension}")));
+            for (from, to) in [(&image.ptx, &ptx), (&image.cubin, &cubin)] {
+                std::fs::copy(from, to).expect("OUT_DIR is writable");
+            }
+            (Some(ImageFiles { ptx, cubin: Some(cubin), report: image.report }), None)
         }
         Some(Err(error)) => (None, Some(error.to_string())),
         None => (None, None),

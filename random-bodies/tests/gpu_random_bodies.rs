@@ -1,5 +1,5 @@
 //! Every random body on a GPU. `AUTOKERNEL_BODIES` and `AUTOKERNEL_SEED` draw more and others when this is built,
-//! `AUTOKERNEL_CASES` sets the shapes of each.
+//! `AUTOKERNEL_CASES` sets the shapes of each; with `AUTOKERNEL_PROCESSES=8` and `AUTOKERNEL_PROCESS` from 0 to 7 eight processes share them.
 
 use gpu_tests::skip;
 use random_bodies::{Checked, cases, check, check_all};

@@ -1,10 +1,12 @@
 //! Where the parts of a declaration stand in the source.
 
+use autokernel_ops::body::Fault;
 use autokernel_ops::declaration::{Complaint, Node};
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::Error;
 
+use super::refused::Refused;
 use crate::mistakes::Mistakes;
 
 /// The tokens of a declaration's nodes, none for the attribute's arguments as a whole: an error marks them from the first to
@@ -19,10 +21,17 @@ impl Nodes {
         Node(self.0.len() - 1)
     }
 
+    /// The complaints, each at its span, and what they are all about.
+    pub fn refusal(&self, complaints: Vec<Complaint>) -> Refused {
+        let is_large = !complaints.is_empty() && complaints.iter().all(|complaint| complaint.fault == Fault::TooLarge);
+        let refused = if is_large { Refused::TooLarge } else { Refused::Wrong };
+        refused(self.error(complaints))
+    }
+
     /// The complaints, each at its span.
     pub fn error(&self, complaints: Vec<Complaint>) -> Error {
         let mut mistakes = Mistakes::default();
-        for Complaint { node, message } in complaints {
+        for Complaint { node, message, .. } in complaints {
             mistakes.push(Error::new_spanned(self.0.get(node.0), message));
         }
         let unnamed = || Error::new(Span::call_site(), "the declaration cannot be read");

@@ -42,6 +42,21 @@ fn the_key_depends_on_the_problem_and_not_on_how_it_is_written() {
 }
 
 #[test]
+fn what_is_too_large_is_told_apart_from_what_is_wrong() {
+    let judged = |values: usize, last: &str| {
+        let bound: String = (0..values).map(|at| format!("let v{at} = ({at}.5 * y).sin(); ")).collect();
+        let sum = (0..values).map(|at| format!(" + v{at}")).collect::<String>();
+        let function = format!("fn f({PARAMETERS}) {{ let y = dot(a, b); {bound} out = y{sum} + {last}; }}");
+        let attribute = attribute("fused_matmul").unwrap();
+        Spec::judge(attribute, TokenStream::new(), function.parse().unwrap(), &Functions::default())
+    };
+    assert!(judged(4, "0.5").is_ok());
+    assert!(matches!(judged(60, "0.5"), Err(Refused::TooLarge(_))));
+    assert!(matches!(judged(60, "missing"), Err(Refused::Wrong(_))));
+    assert!(matches!(judged(4, "missing"), Err(Refused::Wrong(_))));
+}
+
+#[test]
 fn a_setting_that_cannot_be_is_refused_with_what_can() {
     for (arguments, expected) in [
         ("relu, n = 0", "a literal from 1 to 2147483647"),

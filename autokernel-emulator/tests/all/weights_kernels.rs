@@ -3,7 +3,7 @@
 
 use crate::support::arguments;
 use crate::support::case::SM90;
-use crate::support::compile::{Change, Compiler};
+use crate::support::compile::{Change, Compiler, instructions};
 use crate::support::host::{Matrix, Shape, allocate, download, product, rounded, shape};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
@@ -193,6 +193,18 @@ forms! {
         Form { scales: Some((128, Dtype::F16)), ..BYTES }, Sm90Schedule { tile_n: 128, cluster_m: 2, ..SWAPPED };
     small_groups_of_weights_of_8_bits_are_scaled:
         Form { x: Dtype::F16, scales: Some((32, Dtype::F32)), ..BYTES }, Sm90Schedule { tile_m: 24, splits: true, split_k: 2, ..SWAPPED };
+    weights_of_8_bits_whose_k_warps_share_are_right: BYTES, Sm90Schedule { stages: 4, ..SWAPPED };
+    groups_of_weights_of_8_bits_whose_k_warps_share_are_scaled:
+        Form { x: Dtype::F16, scales: Some((128, Dtype::F16)), ..BYTES },
+        Sm90Schedule { tile_m: 8, tile_n: 128, consumers: 2, cluster_m: 2, stages: 4, ..SWAPPED };
+    weights_of_4_bits_whose_k_warps_share_are_right:
+        Form { w: Dtype::I4x2, ..BYTES }, Sm90Schedule { stages: 4, stream_k: true, shared_waves: 1, ..SWAPPED };
+    groups_of_weights_of_4_bits_whose_k_warps_share_are_scaled:
+        Form { w: Dtype::I4x2, scales: Some((128, Dtype::F16)), ..BYTES },
+        Sm90Schedule { mode: Mode::PingPong, consumers: 2, stages: 4, ..SWAPPED };
+    zero_points_of_groups_of_4_bits_whose_k_warps_share_are_subtracted:
+        Form { products: 2, ..PACKED_ZEROS },
+        Sm90Schedule { tile_n: 128, stages: 4, splits: true, split_k: 2, ..SWAPPED };
     weights_of_4_bits_are_right: Form { w: Dtype::I4x2, ..BYTES }, SWAPPED;
     weights_of_4_bits_beside_f16_are_right:
         Form { x: Dtype::F16, w: Dtype::I4x2, ..BYTES }, Sm90Schedule { tile_n: 128, consumers: 2, splits: true, split_k: 2, ..SWAPPED };
@@ -219,6 +231,14 @@ forms! {
         Form { w: Dtype::I4x2, scales: Some((64, Dtype::F16)), ..BYTES }, Sm90Schedule { tile_m: 64, stages: 3, ..SWAPPED };
     many_rows_beside_small_groups_of_weights_of_4_bits_are_scaled:
         Form { x: Dtype::F16, w: Dtype::I4x2, scales: Some((32, Dtype::F16)), ..BYTES }, Sm90Schedule { tile_m: 48, stages: 3, ..SWAPPED };
+    wide_tiles_beside_weights_of_4_bits_are_right:
+        Form { w: Dtype::I4x2, out: Dtype::Bf16, ..BYTES }, Sm90Schedule { tile_m: 128, tile_n: 128, consumers: 2, stages: 2, ..SWAPPED };
+    wide_tiles_beside_groups_of_weights_of_4_bits_are_scaled:
+        Form { w: Dtype::I4x2, scales: Some((128, Dtype::F16)), out: Dtype::Bf16, ..BYTES },
+        Sm90Schedule { tile_m: 128, tile_n: 128, consumers: 2, stages: 2, ..SWAPPED };
+    zero_points_beside_wide_tiles_in_clusters_are_subtracted:
+        Form { out: Dtype::Bf16, ..PACKED_ZEROS },
+        Sm90Schedule { tile_m: 96, tile_n: 128, consumers: 2, stages: 2, cluster_n: 2, ..SWAPPED };
     zero_points_of_groups_of_4_bits_are_subtracted: PACKED_ZEROS, Sm90Schedule { tile_n: 128, consumers: 2, ..SWAPPED };
     zero_points_of_two_products_are_subtracted:
         Form { products: 2, ..PACKED_ZEROS }, Sm90Schedule { tile_n: 128, splits: true, split_k: 2, ..SWAPPED };
@@ -261,7 +281,7 @@ fn zero_points_of_other_rows_or_groups_are_told() {
             ),
         ),
         (two, ZEROS, ("block / G::kBlocksOfOne, G::kColumns", "0, G::kColumns")),
-        (PACKED_ZEROS, FEW, ("zeros[group] = before[group];", "")),
+        (PACKED_ZEROS, UNITS, ("part.zeros[group] = before.zeros[group];", "")),
         (
             PACKED_ZEROS,
             "sm90_weights.cuh",
@@ -277,7 +297,9 @@ fn zero_points_of_other_rows_or_groups_are_told() {
     }
 }
 
+const UNITS: &str = "sm90_weights_units.cuh";
 const FEW: &str = "sm90_weights_few.cuh";
+const PIECES: &str = "sm90_weights_pieces.cuh";
 
 /// Each warp reads what it multiplies from shared memory several times as fast as it unpacks, if no bank is asked twice.
 #[test]
@@ -294,8 +316,8 @@ fn warps_load_weights_and_few_rows_without_bank_conflicts() {
         let loads = report.sites.values();
         let loads: Vec<_> =
             loads.filter(|site| site.instruction.starts_with("ld") && site.memory == Memory::Shared).collect();
-        // Numbers once, and the rows beside them by each warp.
-        let read = 256 * 1024 / u64::from(form.w.numbers()) + 256 / 16 * 16 * 1024 * 2;
+        // Numbers once, and the rows beside them by each 64 rows of these.
+        let read = 256 * 1024 / u64::from(form.w.numbers()) + 256 / 64 * 16 * 1024 * 2;
         assert!(loads.iter().map(|site| site.bytes).sum::<u64>() >= read, "{form:?}");
         for site in loads {
             assert_eq!(site.bank_conflicts, 0, "{form:?}: {site:?}");
@@ -303,14 +325,17 @@ fn warps_load_weights_and_few_rows_without_bank_conflicts() {
     }
 }
 
-/// Shapes at which changes of the kernel's text show.
-const TELLING: [(u32, u32, u32); 2] = [(16, 128, 2048), (20, 72, 1280)];
+/// Shapes at which changes of the kernel's text show: stages come round, blocks have a second tile, one stage is all there is.
+const TELLING: [(u32, u32, u32); 3] = [(16, 128, 2048), (44, 200, 1280), (16, 64, 128)];
 
 /// Whether a change of the kernel's text shows, as another result or as a fault, where without it there is neither.
 fn tells(test: &str, form: Form, schedule: Sm90Schedule, change: Change<'_>) {
     let Some(compiler) = Compiler::find(test) else { return };
     let schedule = Schedule::Sm90(schedule);
     let Change { before, after, .. } = change;
+    let (kernel, _) = emit::kernel(&form.problem(), &schedule);
+    let text = |change| compiler.ptx(&kernel, Arch::SM_90A, change).unwrap();
+    assert_ne!(instructions(&text(None)), instructions(&text(Some(change))), "`{before}` is no part of this kernel");
     let is_wrong = |change: Option<Change<'_>>| {
         let module = module(&compiler, form, &schedule, change);
         let mut runs = TELLING.into_iter().zip(0..);
@@ -326,19 +351,61 @@ fn tells(test: &str, form: Form, schedule: Sm90Schedule, change: Change<'_>) {
 fn numbers_that_meet_others_along_k_and_stages_that_are_left_too_early_are_told() {
     let test = "weights_kernels::numbers_that_meet_others_along_k_and_stages_that_are_left_too_early_are_told";
     let packed = Form { w: Dtype::I4x2, scales: Some((128, Dtype::F16)), ..BYTES };
-    let changes = [
+    let units = [
         (BYTES, ("eight = sixteen % 4 * 2", "eight = sixteen % 2 * 2")),
         (BYTES, ("static_cast<uint32_t>(unit) * kOthersTurn", "0")),
         (BYTES, ("const int panel = sixteen / 4,", "const int panel = 0,")),
-        (BYTES, ("add(acc, chains[chain]);", "add(acc, chains[0]);")),
         (packed, ("unit * 2 * kTmaUnitBytes", "unit * kTmaUnitBytes")),
         (packed, ("unit * G::kTileM + columns", "columns")),
         (packed, ("        if (begins_group(unit, step + 1)) {", "        {")),
         (packed, ("          clear(sums);\n", "")),
-        (packed, ("          __syncwarp();  // all lanes have read the stage\n", "")),
-        (packed, ("            wait_for_stage(shared, cursor);\n", "")),
     ];
-    for (form, (before, after)) in changes {
-        tells(test, form, SWAPPED, Change { file: FEW, before, after });
+    for (form, (before, after)) in units {
+        tells(test, form, SWAPPED, Change { file: UNITS, before, after });
+    }
+    // Warps that have rows of their own.
+    let few = [
+        ("units.add_to(acc);", ""),
+        ("          __syncwarp();  // all lanes have read the stage\n", ""),
+        ("            wait_for_stage(shared, cursor);\n", ""),
+    ];
+    for (before, after) in few {
+        let schedule = Sm90Schedule { stages: 5, ..SWAPPED };
+        tells(test, BYTES, schedule, Change { file: FEW, before, after });
+    }
+    // Warps that share K.
+    let pieces = [
+        ("          __syncwarp();  // all lanes have read the stage\n", ""),
+        ("          wait_for_stage(shared, own);\n", ""),
+        ("    units.add_to(sums);\n", ""),
+        ("piece * kUnits};", "0};"),
+        ("    meet();\n    if (has_some) leave", "    if (has_some) leave"),
+        ("    meet();\n    add_up(", "    add_up("),
+        ("    meet();\n    if (has_some) release_stage", "    if (has_some) release_stage"),
+        ("    ptx::fence_async_proxy();\n", ""),
+        ("      if (offset >= k_blocks) break;\n", ""),
+        ("    if (has_some) release_stage(shared, own.stage);\n", ""),
+    ];
+    for (before, after) in pieces {
+        let (form, schedule) = (Form { scales: None, ..packed }, Sm90Schedule { stages: 4, ..SWAPPED });
+        tells(test, form, schedule, Change { file: PIECES, before, after });
+    }
+    // Panels of wide tiles, each of which makes room alone.
+    let wide = Sm90Schedule { tile_m: 40, tile_n: 64, consumers: 1, stages: 2, ..SWAPPED };
+    let panels = [
+        (
+            "sm90_weights.cuh",
+            (
+                "if constexpr (G::kByPanels) ptx::mbarrier_wait(shared.empty(weights::barrier_of_panel<G>(stage, panel)), cursor.parity ^ 1);",
+                "",
+            ),
+        ),
+        (
+            "sm90_weights_mainloop.cuh",
+            ("const int panel = (unit + kUnits - 2)", "const int panel = (unit + kUnits - 1)"),
+        ),
+    ];
+    for (file, (before, after)) in panels {
+        tells(test, packed, wide, Change { file, before, after });
     }
 }

@@ -90,6 +90,12 @@ impl Compiler {
     }
 }
 
+/// The instructions of a PTX text, without what says where they come from.
+pub fn instructions(ptx: &str) -> Vec<&str> {
+    let lines = ptx.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty() && !line.starts_with('.') && !line.starts_with("//")).collect()
+}
+
 fn changed(path: &str, text: &str, change: Option<Change<'_>>) -> String {
     match change {
         Some(change) if change.file == path => text.replacen(change.before, change.after, 1),

@@ -24,7 +24,7 @@ pub fn complaints(body: &Body, wanted: &[usize]) -> Vec<Complaint> {
 }
 
 fn complain(place: Place, message: impl Into<String>) -> Complaint {
-    Complaint { place, message: message.into() }
+    Complaint::new(place, message)
 }
 
 fn operand(body: &Body, at: usize) -> Option<Complaint> {

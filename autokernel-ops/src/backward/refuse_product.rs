@@ -24,7 +24,7 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
                  `#[autokernel::rows]`, whose gradient is the rotation back: the same with `-sines`",
                 fetch.of
             );
-            Complaint { place: Place::Fetch(at), message }
+            Complaint::new(Place::Fetch(at), message)
         },
     ));
     complaints.extend(written.body.steps.iter().enumerate().filter_map(|(at, step)| statistic(written, at, step)));
@@ -44,13 +44,13 @@ fn products(written: &Written) -> Vec<Complaint> {
             "the gradient of `{a}` is a sum of two products here, and a kernel has one; declare each product by itself, write what \
              joins them in `#[autokernel::rows(backward)]`, and add both products' gradients of `{a}`"
         );
-        return vec![Complaint { place: place(b), message }];
+        return vec![Complaint::new(place(b), message)];
     }
     if let Some(scales) = written.all_scales().next() {
         let message = format!(
             "`{b}` is scaled along K by `{scales}`, and such weights are not trained; write `dx = dot(dy, …)` of weights of 16 bits"
         );
-        return vec![Complaint { place: place(b), message }];
+        return vec![Complaint::new(place(b), message)];
     }
     let is_trained = |name: &&str| written.body.operand(name).is_none_or(|it| FACTORS.contains(&it.dtype));
     let other = [a, b].into_iter().find(|name| !is_trained(name));
@@ -58,7 +58,7 @@ fn products(written: &Written) -> Vec<Complaint> {
         let dtype = written.body.operand(name).map(|operand| operand.dtype.to_string()).unwrap_or_default();
         let message =
             format!("`{name}` holds {dtype}, and gradients are of products of bf16 or f16; write one of these");
-        Complaint { place: place(name), message }
+        Complaint::new(place(name), message)
     });
     told.into_iter().collect()
 }
@@ -71,7 +71,7 @@ fn many(operands: &[Operand]) -> Option<Complaint> {
          for groups",
         operands[at].name
     );
-    Some(Complaint { place: Place::Operand(at), message })
+    Some(Complaint::new(Place::Operand(at), message))
 }
 
 fn operand(written: &Written, at: usize, operand: &Operand) -> Option<Complaint> {
@@ -79,7 +79,7 @@ fn operand(written: &Written, at: usize, operand: &Operand) -> Option<Complaint>
     let is_factor = written.factors().any(|factor| factor == name);
     if is_factor && KERNELS.contains(&name.as_str()) {
         let message = format!("`backward_{name}` is the name of another kernel here; give `{name}` another name");
-        return Some(Complaint { place: Place::Operand(at), message });
+        return Some(Complaint::new(Place::Operand(at), message));
     }
     is_factor.then(|| clash(&written.body, at)).flatten()
 }
@@ -94,7 +94,7 @@ fn statistic(written: &Written, at: usize, step: &Step) -> Option<Complaint> {
          this kernel writes",
         operand.name
     );
-    Some(Complaint { place: Place::Step(at), message })
+    Some(Complaint::new(Place::Step(at), message))
 }
 
 /// Of a product with which no output changes.
@@ -102,5 +102,5 @@ pub fn without_influence(written: &Written) -> Complaint {
     let (a, b) = (&written.product.a, &written.product.b);
     let message =
         format!("no output changes with `dot` of `{a}` and `{b}`, so that all gradients are 0; leave `backward` out");
-    Complaint { place: Place::Function, message }
+    Complaint::new(Place::Function, message)
 }

@@ -15,6 +15,24 @@ pub struct Complaint {
     pub place: Place,
     /// What it is.
     pub message: String,
+    /// Of which kind it is.
+    pub fault: Fault,
+}
+
+/// Why a declaration is refused, for those who decide by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Something in it is wrong.
+    Wrong,
+    /// Nothing is, but a thread has too few registers for all of it.
+    TooLarge,
+}
+
+impl Complaint {
+    /// Something wrong at `place`.
+    pub fn new(place: Place, message: impl Into<String>) -> Self {
+        Complaint { place, message: message.into(), fault: Fault::Wrong }
+    }
 }
 
 /// The part of a declaration that a complaint is about.
@@ -64,7 +82,7 @@ impl<'b> Checker<'b> {
 
     /// Notes a mistake.
     pub fn complain(&mut self, place: Place, message: impl Into<String>) {
-        self.complaints.push(Complaint { place, message: message.into() });
+        self.complaints.push(Complaint::new(place, message));
     }
 
     fn operands(&mut self) {

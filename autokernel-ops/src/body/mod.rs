@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::expr::{Axis, Expr, Precision};
 
-pub use check::{Complaint, Place, Rotated};
+pub use check::{Complaint, Fault, Place, Rotated};
 pub use fetch::{Columns, Fetch};
 pub use made_scales::MadeScales;
 
@@ -241,10 +241,13 @@ impl Body {
         [names, fetched].concat()
     }
 
-    /// The same without the steps that no output needs.
+    /// The same without the steps that no output needs, and without what is seen elsewhere of values that are left out with them.
+    /// What is read elsewhere of an operand stays, needed or not: it says whose rows and columns are the operand's own.
     #[must_use]
     pub fn without_idle_steps(self) -> Self {
-        Body { steps: self.needed_steps().cloned().collect(), ..self }
+        let is_kept = |fetch: &&Fetch| self.operand(&fetch.of).is_some() || self.is_in_expressions(&fetch.name);
+        let fetches = self.fetches.iter().filter(is_kept).cloned().collect();
+        Body { fetches, steps: self.needed_steps().cloned().collect(), ..self }
     }
 
     /// Whether some output depends on the number of its element along `axis`.

@@ -148,7 +148,7 @@ const SM90_WEIGHTS_SMALL: Schedule = Schedule::Sm90(Sm90Schedule { tile_m: 8, co
 const OF_WEIGHTS: [Sm90Schedule; 11] = [
     Sm90Schedule { splits: true, split_k: 2, ..WEIGHTS },
     Sm90Schedule { tile_n: 64, consumers: 1, splits: true, split_k: 2, ..WEIGHTS },
-    Sm90Schedule { tile_n: 64, consumers: 1, ..WEIGHTS },
+    Sm90Schedule { tile_n: 64, consumers: 1, stages: 12, ..WEIGHTS },
     Sm90Schedule { tile_n: 256, stages: 5, ..WEIGHTS },
     Sm90Schedule { tile_m: 8, splits: true, split_k: 2, ..WEIGHTS },
     Sm90Schedule { tile_m: 32, stages: 6, ..WEIGHTS },

@@ -44,7 +44,7 @@ impl Operation for Problem {
         "sm90/cuda/": "sm90_batch.cuh" "sm90_block_scales.cuh" "sm90_block_scales_mainloop.cuh" "sm90_epilogue.cuh" "sm90_groups.cuh" "sm90_groups_along_k.cuh" "sm90_heights.cuh" "sm90_int8.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_operand_load.cuh" "sm90_pipeline.cuh"
             "sm90_producer.cuh" "sm90_reduced.cuh" "sm90_rotated.cuh" "sm90_rows.cuh" "sm90_scaled.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_shares.cuh" "sm90_split_k.cuh"
             "sm90_staging.cuh" "sm90_stream_k.cuh" "sm90_sums.cuh" "sm90_tiles.cuh" "sm90_unpack.cuh" "sm90_unstored.cuh" "sm90_weights.cuh" "sm90_weights_few.cuh"
-            "sm90_weights_mainloop.cuh" "sm90_weights_scales.cuh" "sm90_weights_zeros.cuh";
+            "sm90_weights_mainloop.cuh" "sm90_weights_pieces.cuh" "sm90_weights_scales.cuh" "sm90_weights_units.cuh" "sm90_weights_zeros.cuh";
     };
 
     const ROOTS: &'static [&'static str] = &roots::ROOTS;

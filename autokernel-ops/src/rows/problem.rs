@@ -55,8 +55,15 @@ impl Problem {
             let index = self.body.row_of_output(&output.name)?;
             Some((number(&output.name)?, number(index)?))
         });
+        let unread = (0..).zip(&self.body.operands).filter(|(_, operand)| {
+            operand.role == Role::Input
+                && operand.kind.varies_along_row()
+                && !self.body.is_in_expressions(&operand.name)
+        });
+        let is_fetched = |name: &str| self.body.fetches.iter().any(|fetch| fetch.of == name);
         Class {
             operands: operands.collect(),
+            unread: unread.filter(|(_, operand)| !is_fetched(&operand.name)).map(|(at, _)| at).collect(),
             fetches: fetches.collect(),
             scatters: scatters.collect(),
             folds: self.body.outputs().filter_map(|output| self.body.fold_of(&output.name)).collect(),
@@ -120,6 +127,9 @@ pub struct Fetched {
 pub struct Class {
     /// The operands in order, without their names.
     pub operands: Vec<(Kind, Dtype, Role)>,
+    /// The numbers of matrices and `Row`s that are passed, and that nothing written needs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<u8>,
     /// What is read elsewhere than where a body writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fetches: Vec<Fetched>,
@@ -231,7 +241,8 @@ impl Class {
         // Once for each fetch, and once more where it is read by itself.
         let times = move |number: u8| {
             let fetched = self.fetches.iter().filter(|fetch| fetch.of == number).count();
-            fetched + usize::from(!own.rows.contains(&number) && !own.columns.contains(&number))
+            let apart = [&own.rows, &own.columns, &self.unread];
+            fetched + usize::from(!apart.iter().any(|numbers| numbers.contains(&number)))
         };
         read.flat_map(move |(number, (_, dtype, _))| std::iter::repeat_n(*dtype, times(number)))
     }

@@ -21,7 +21,7 @@ use autokernel_core::Role;
 use serde::{Deserialize, Serialize};
 
 use super::many::Many;
-use crate::body::{Columns, Complaint, Fetch, Kind, MadeScales, Operand, Place, Reduction, Step};
+use crate::body::{Columns, Complaint, Fault, Fetch, Kind, MadeScales, Operand, Place, Reduction, Step};
 use crate::expr::Precision;
 use class::MOST_REGISTERS;
 use complaint::complaints;
@@ -54,7 +54,7 @@ impl Body {
             "so many values are needed at once that a thread would take about {registers} registers for them, and has \
              {MOST_REGISTERS}; write some of them to a matrix, and go on in another kernel"
         );
-        Err(vec![Complaint { place: Place::Function, message }])
+        Err(vec![Complaint { fault: Fault::TooLarge, ..Complaint::new(Place::Function, message) }])
     }
 
     /// What it was made of, without steps that no output needs.

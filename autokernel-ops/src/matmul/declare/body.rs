@@ -42,7 +42,7 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
         body::Place::Fetch(at) => fetched_at.get(at).copied().unwrap_or(declaration.parameter_list),
         place => node_at(declaration, &nodes, place),
     };
-    let complain = |it: body::Complaint| place(it.place).complain(it.message);
+    let complain = |it: body::Complaint| Complaint { fault: it.fault, ..place(it.place).complain(it.message) };
     let written = product.clone();
     let names = [Some(&product.a), Some(&product.b), second.as_ref().map(|second| &second.b)];
     let is_factor = |(_, operand): &(usize, &Operand)| names.contains(&Some(&operand.name));

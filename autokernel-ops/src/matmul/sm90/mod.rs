@@ -40,6 +40,9 @@ const TMA_ALIGNMENT: u32 = 128;
 const SWIZZLE_ATOM_BYTES: u32 = 1024;
 /// What a box says whose rows lie one after the other.
 const UNSWIZZLED: u32 = 16;
+const BARRIER_BYTES: u32 = 8;
+/// The most rows of a tile that warps multiply on their own by weights of few bits.
+const MOST_ROWS_BY_WARPS: u32 = 32;
 /// Rows of a swizzle in bytes, as wide as a store box may be, and the most rows of one of a transposed tile, in steps of this many.
 const STORED_BYTES: [u32; 3] = [128, 64, 32];
 const MOST_STORED_ROWS: u32 = 64;
@@ -274,7 +277,14 @@ impl Sm90Schedule {
     fn shared_bytes_of(&self, problem: &Class, store_box: TileBox, buffers: u32) -> u32 {
         let TileBox { rows, swizzle, .. } = store_box;
         let staging = self.consumers * WARPS_PER_WARPGROUP * buffers * rows * swizzle;
-        1024 + self.stages * (self.stage_bytes(problem) + 16) + staging + self.block_scale_bytes(problem)
+        let barriers = (2 + self.panels_given_back(problem)) * BARRIER_BYTES;
+        1024 + self.stages * (self.stage_bytes(problem) + barriers) + staging + self.block_scale_bytes(problem)
+    }
+
+    /// Panels of `A` in a stage that have a barrier each: those of wide tiles beside numbers of 4 bits, of which few stages fit.
+    fn panels_given_back(&self, problem: &Class) -> u32 {
+        let packed = problem.weights.is_some_and(|weights| weights.dtype.numbers() > 1);
+        if packed && self.tile_m > MOST_ROWS_BY_WARPS { tile_k(problem) / panel_k(problem) } else { 0 }
     }
 
     pub(super) fn geometry(&self, problem: &Class) -> Geometry {

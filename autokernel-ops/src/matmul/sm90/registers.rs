@@ -9,13 +9,19 @@ const WORKING_REGISTERS: u32 = 40;
 /// Of those that a body needs, as many as are free beside fragments once these are multiplied.
 const SPARE_REGISTERS: u32 = 32;
 
+/// The most rows of a tile beside which a stage of weights is unrolled whole where groups have sums of their own.
+const UNROLLED_ROWS: u32 = 64;
+/// The most numbers of a group, of which there is then one at once.
+const MOST_OF_GROUP: u32 = 128;
+
 /// Registers of a consumer's accumulators, and of the fragments that it makes of weights: of each 64 columns two times 64 along K; more
-/// where words of 4-bit numbers and the sums of groups are there too.
+/// where words of 4-bit numbers and the sums of groups are there too, of more than one group at once.
 pub(super) fn held_with_weights(s: &S, class: &Class) -> u32 {
     let packed = class.weights.is_some_and(|weights| weights.dtype.numbers() > 1);
     let (sums, fragments) = match (class.group().is_some(), packed) {
         (false, _) => (1, 32),
         (true, false) => (2, 32),
+        (true, true) if s.tile_m > UNROLLED_ROWS && class.group() == Some(MOST_OF_GROUP) => (2, 32),
         (true, true) => (2, 48),
     };
     let fragments = fragments + if class.has_zeros() { 8 } else { 0 };

@@ -173,7 +173,7 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "fragments_fit_registers",
         words: "of weights that are whole numbers, accumulators, with scales of groups twice as many, and 32 for each 64 columns of \
-                a consumer's, of i4x2 with scales 48, and 8 more with zero points, are at most 168, with a body less what it needs beyond 32; of three consumers 120",
+                a consumer's, of i4x2 with scales 48 unless tile_m is above 64 and groups have 128, and 8 more with zero points, are at most 168, with a body less what it needs beyond 32; of three consumers 120",
         holds: |s, class, _| class.weights.is_none() || held_with_weights(s, class) <= max_with_weights(s, class),
         reason: |s, class, _| {
             let (held, limit) = (held_with_weights(s, class), max_with_weights(s, class));

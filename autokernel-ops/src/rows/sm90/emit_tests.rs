@@ -1,7 +1,10 @@
-use autokernel_core::Arch;
+use autokernel_core::{Arch, Dtype};
 use expect_test::expect_file;
 
 use super::*;
+use crate::body::{Body, Kind, Reduction};
+use crate::rows::cases::{name, reads, reduce, store, writes};
+use crate::rows::sm90::serves;
 use crate::rows::{RowsSchedule, cases};
 
 /// Two teams of one block an SM, that take equal shares.
@@ -15,6 +18,26 @@ fn schedule(problem: &Problem) -> RingSchedule {
 fn softmax_is_as_golden() {
     let problem = Problem::new(cases::softmax()).unwrap();
     expect_file!["../golden/softmax_sm90.cu"].assert_eq(&kernel(&problem, &schedule(&problem)).0.cuda);
+}
+
+#[test]
+fn operands_that_nothing_written_needs_take_no_memory_of_a_block() {
+    let mut body = cases::softmax();
+    body.operands.extend([reads("idle", Kind::Matrix, Dtype::F32), reads("row", Kind::Row, Dtype::F32)]);
+    let (idle, plain) = (Problem::new(body.clone()).unwrap(), Problem::new(cases::softmax()).unwrap());
+    let schedule = RingSchedule { keeps_rows: true, ..schedule(&plain) };
+    let asserted = |problem: &Problem| {
+        let cuda = kernel(problem, &schedule).0.cuda;
+        cuda.lines().find(|line| line.contains("kSharedBytes ==")).unwrap().to_owned()
+    };
+    assert_eq!(asserted(&idle), asserted(&plain));
+    // What reads no matrix has none to bring.
+    let reduced = |of: &str| vec![reduce("sum", Reduction::Sum, name(of)), store("out", name("sum"))];
+    let operands = [reads("x", Kind::Matrix, Dtype::F32), reads("row", Kind::Row, Dtype::F32)];
+    let operands: Vec<_> = operands.into_iter().chain([writes("out", Kind::Matrix, Dtype::F32)]).collect();
+    let of =
+        |it: &str| Problem::new(Body { operands: operands.clone(), steps: reduced(it), ..Body::default() }).unwrap();
+    assert!(serves(&of("x").class()) && !serves(&of("row").class()));
 }
 
 #[test]

@@ -3,8 +3,8 @@
 //
 // The tile is computed transposed: its 64 rows of wgmma are rows of the weights, which come as they are to shared memory. Each warp
 // reads what it holds of them, makes pairs of floats of that in registers (sm90_unpack.cuh), and wgmma takes them as A from there, or of
-// tiles of few rows mma of each warp (sm90_weights_few.cuh). Nothing is rounded. Where groups of numbers along K have a scale for each
-// row, the sums of a group are scaled, in fp32, and added to those of the tile.
+// tiles of few rows mma of each warp (sm90_weights_few.cuh, and sm90_weights_pieces.cuh where warps share K). Nothing is rounded. Where
+// groups of numbers along K have a scale for each row, the sums of a group are scaled, in fp32, and added to those of the tile.
 //
 // A stage is a swizzle row of 128 bytes of the weights deep, so several swizzle rows of the other factor lie in it, panel by panel of 64
 // along K; the scales lie behind, kGroup of K a row, and behind these the zero points.
@@ -14,6 +14,7 @@
 #include "sm90_schedule.cuh"
 #include "sm90_weights_few.cuh"
 #include "sm90_weights_mainloop.cuh"
+#include "sm90_weights_pieces.cuh"
 
 namespace autokernel::sm90 {
 
@@ -57,12 +58,18 @@ struct Stage {
   }
 };
 
+// Whether consumers give panels of the other factor back one by one: of wide tiles beside numbers of 4 bits a stage is so large that few
+// fit, and what of it has been multiplied makes room for a stage behind.
+template <typename Problem, typename Schedule>
+constexpr bool kGivesPanelsBack = kNumbers<typename Problem::Weight> > 1 && Schedule::kTileM > kMostColumnsByWarps;
+
 // The schedule as factors of 16 bits alone would have it, by which all that does not lie in a stage is worked out.
 template <typename Problem, typename Schedule>
 struct OfOneType : Schedule {
   static constexpr int kTileK = kPanelK;
+  static constexpr int kPanelBarriers = kGivesPanelsBack<Problem, Schedule> ? Schedule::kStages * Stage<Problem, Schedule>::kPanels : 0;
   static constexpr int kSharedBytes =
-      Schedule::kSharedBytes -
+      Schedule::kSharedBytes - kPanelBarriers * static_cast<int>(sizeof(uint64_t)) -
       Schedule::kStages * (Stage<Problem, Schedule>::kBytes - (Schedule::kTileM + Schedule::kTileN) * kSwizzleBytes);
 };
 
@@ -86,6 +93,11 @@ struct Geometry<Quantised<Problem>, Schedule, kProductsSummed>
   static constexpr int kSharedBytes = Schedule::kSharedBytes;
 
   static constexpr bool kByWarps = weights::multiplies_by_warps<Weight>(Base::kWidth, kGroup);
+  static constexpr bool kSharesK =
+      kByWarps && weights::shares_k(Base::kWidth, Base::kBlocks, kTileK, Base::kStages, Base::kConsumers, kGroup);
+  static constexpr int kStageReaders = kSharesK ? weights::Pieces(kTileK).of_stage * Base::kSharing : Base::kTileWarps;  // warps
+  static constexpr int kRowsApart = kBlockM;  // of one block and the next
+  static constexpr bool kByPanels = weights::kGivesPanelsBack<Problem, Schedule>;
 
   // Warps that multiply on their own need fewer, and a producer that attends to a split of K more than others.
   static constexpr bool kSharesRegisters = kByWarps && Base::kConsumers == 2;
@@ -95,13 +107,32 @@ struct Geometry<Quantised<Problem>, Schedule, kProductsSummed>
   static_assert(Base::kSwapAB, "weights_are_the_rows_of_wgmma");
   static_assert(kTileK == kSwizzleBytes * weights::kNumbers<Weight>, "a row of a stage is one swizzle row of weights");
   static_assert(kGroup == 0 || kGroup == 32 || kGroup == 64 || kGroup == 128, "groups divide a stage");
-  // Of a block: two units of 64 along K, one being made as the other is multiplied; more with words of 4-bit numbers beside sums of groups.
-  static constexpr int kFragmentRegisters = (kGroup > 0 && weights::kNumbers<Weight> > 1 ? 48 : 32) + (kZeros ? 8 : 0);
+  // Of a block: two units of 64 along K, one being made as the other is multiplied; more with words of 4-bit numbers beside sums of groups,
+  // unless there is one group at once.
+  static constexpr bool kHoldsWords =
+      kGroup > 0 && weights::kNumbers<Weight> > 1 && (Base::kWidth <= weights::kWide || kGroup < weights::kMostOfGroup);
+  static constexpr int kFragmentRegisters = (kHoldsWords ? 48 : 32) + (kZeros ? 8 : 0);
   static_assert(Base::kAccumulators * (kGroup > 0 ? 2 : 1) + kFragmentRegisters * Base::kBlocks <=
                     (Base::kConsumers == 3 ? 120 : weights::kMostRegisters),
                 "fragments_fit_registers");
   static_assert(kSharedBytes <= kMaxSharedBytes, "shared_memory_fits");
 };
+
+// Of warps that share K not every one reads each stage, and panels of the first factor may have barriers of their own.
+template <typename Problem, typename Schedule, int kProducts>
+__device__ __forceinline__ void init_ring(const SharedLayout<Geometry<Quantised<Problem>, Schedule, kProducts>>& shared) {
+  using G = Geometry<Quantised<Problem>, Schedule, kProducts>;
+  for (int stage = 0; stage < G::kStages; ++stage) {
+    ptx::mbarrier_init(shared.full(stage), 1);
+    ptx::mbarrier_init(shared.empty(stage), G::kStageReaders * G::kClusterSize);
+  }
+  if constexpr (G::kByPanels) {
+    for (int panel = 0; panel < G::kStages * G::kPanels; ++panel) {
+      ptx::mbarrier_init(shared.empty(weights::barrier_of_panel<G>(0, panel)), kEmptyArrivals<G>);
+    }
+  }
+  ptx::fence_mbarrier_init();
+}
 
 template <typename Args, typename Problem, typename Schedule, int kProducts, typename Walk>
 __device__ __forceinline__ void produce(const Args& args,
@@ -138,6 +169,7 @@ __device__ __forceinline__ void produce(const Args& args,
       }
 #pragma unroll
       for (int panel = 0; panel < G::kPanels; ++panel) {
+        if constexpr (G::kByPanels) ptx::mbarrier_wait(shared.empty(weights::barrier_of_panel<G>(stage, panel)), cursor.parity ^ 1);
         load_a<G>(args.a_map, origin.a(), shared.a(stage) + panel * G::kTileM * kSwizzleBytes, full, origin.m,
                   k + panel * weights::kPanelK, walk.n_in_cluster);
       }
@@ -152,7 +184,9 @@ __device__ __forceinline__ void multiply_tile(
     float (&acc)[kBlocks][kHeld], const SharedLayout<Geometry<Quantised<Problem>, Schedule, kProducts>>& shared,
     RingCursor<kStages>& cursor, int k_blocks, int first, const Issued& issued) {
   using Factors = Geometry<Quantised<Problem>, Schedule, kProducts>;
-  if constexpr (Factors::kByWarps) {
+  if constexpr (Factors::kSharesK) {
+    weights::TileOfPieces<Factors>::multiply(acc, shared, cursor, k_blocks, first, issued);
+  } else if constexpr (Factors::kByWarps) {
     weights::TileOfFew<Factors>::multiply(acc, shared, cursor, k_blocks, first, issued);
   } else {
     weights::Tile<Factors>::multiply(acc, shared, cursor, k_blocks, first, issued);

@@ -11,6 +11,14 @@ namespace autokernel::sm90::weights {
 
 constexpr int kDepth = kBlockDepthBytes / 2;  // of wgmma, in elements of 16 bits
 constexpr int kMostRegisters = 168;           // of accumulators and fragments
+constexpr int kWide = 64;                     // more columns of wgmma leave few registers
+constexpr int kMostOfGroup = 128;              // numbers that share a scale
+
+// A barrier behind those of stages, where panels of the other factor are given back one by one.
+template <typename G>
+__device__ __forceinline__ int barrier_of_panel(int stage, int panel) {
+  return G::kStages + stage * G::kPanels + panel;
+}
 
 // A unit of K is multiplied as the next one is unpacked.
 template <typename G>
@@ -19,8 +27,12 @@ struct Tile {
   static constexpr bool kGrouped = G::kGroup > 0;
   static constexpr int kUnit = G::kGroup == 32 ? 32 : kSwizzleBytes / 2;
   static constexpr int kUnits = G::kTileK / kUnit;  // of a stage
-  static constexpr int kSteps = kUnit / kDepth;     // of a unit
-  static_assert(kUnits % 2 == 0, "fragments take turns");
+  static constexpr int kUnitsOfPanel = kSwizzleBytes / 2 / kUnit;
+  // Unrolled together: of wide tiles of groups no more, as the sums of each group would have registers of their own.
+  static constexpr int kUnitsAtOnce = kGrouped && G::kWidth > kWide ? 2 : kUnits;
+  static constexpr int kSteps = kUnit / kDepth;  // of a unit
+  static_assert(kUnits % kUnitsAtOnce == 0 && kUnitsAtOnce % 2 == 0, "fragments take turns");
+  static_assert(!kGrouped || kUnitsAtOnce * kUnit % (kGrouped ? G::kGroup : 1) == 0, "whole groups are unrolled");
 
   // In memory: 16 bytes of a row are a chunk of the swizzle, of which a lane loads two pairs of bytes, or one word.
   static constexpr bool kOfBytes = kNumbers<typename G::Weight> == 1;
@@ -68,27 +80,33 @@ struct Tile {
       const int stage = cursor.stage;
       wait_for_stage(shared, cursor);
       if constexpr (kFew) load(packed[0], shared.b(stage), row, lane, 0);
+#pragma unroll 1
+      for (int begin = 0; begin < kUnits; begin += kUnitsAtOnce) {
 #pragma unroll
-      for (int unit = 0; unit < kUnits; ++unit) {
-        const int ahead = kFew ? unit + 1 : unit;
-        if (ahead < kUnits) load(packed[ahead % 2], shared.b(stage), row, lane, ahead);
-        ptx::wgmma_wait<1>();  // what reads these fragments has ended, and of the stage before all
-        // All lanes have read that one. Unconditional: in a branch it would keep wgmmas from overlapping.
-        if (unit == 1) __syncwarp();
-        if (unit == 1 && k_block > 0) release_stage(shared, before);
-        Fragments& made = fragments[unit % 2];
-        if constexpr (G::kZeros) {
-          if (unit * kUnit % G::kGroup == 0) zeros.load(shared, stage, row, unit * kUnit / G::kGroup);
-        }
-        unpack(made, packed[unit % 2], zeros);
-        if constexpr (kGrouped) {
-          if (unit * kUnit % G::kGroup == 0) {
-            ptx::wgmma_wait<0>();
-            add_group(acc, chains[0], scales);
-            load_scales<G>(scales, shared, stage, row, unit * kUnit / G::kGroup);
+        for (int turn = 0; turn < kUnitsAtOnce; ++turn) {
+          const int unit = begin + turn;
+          const int ahead = kFew ? turn + 1 : turn;
+          if (ahead < kUnitsAtOnce) load(packed[ahead % 2], shared.b(stage), row, lane, begin + ahead);
+          ptx::wgmma_wait<1>();  // what reads these fragments has ended, and of the stage before all
+          give_back(shared, k_block > 0, before, stage, unit, turn);
+          Fragments& made = fragments[turn % 2];
+          if constexpr (G::kZeros) {
+            if (turn * kUnit % G::kGroup == 0) zeros.load(shared, stage, row, unit * kUnit / G::kGroup);
           }
+          unpack(made, packed[turn % 2], zeros);
+          if constexpr (kGrouped) {
+            if (turn * kUnit % G::kGroup == 0) {
+              ptx::wgmma_wait<0>();
+              add_group(acc, chains[0], scales);
+              load_scales<G>(scales, shared, stage, row, unit * kUnit / G::kGroup);
+            }
+          }
+          issue(sums_of, made, shared.a(stage), unit);
         }
-        issue(sums_of, made, shared.a(stage), unit);
+      }
+      if constexpr (G::kByPanels) {
+        __syncwarp();  // the weights are in registers
+        release_stage(shared, stage);
       }
       before = stage;
       cursor.advance();
@@ -97,7 +115,12 @@ struct Tile {
     issued();
     ptx::wgmma_wait<0>();
     __syncwarp();
-    release_stage(shared, before);
+    if constexpr (G::kByPanels) {
+      if (kUnitsOfPanel == 1) release_stage(shared, barrier_of_panel<G>(before, G::kPanels - 2));
+      release_stage(shared, barrier_of_panel<G>(before, G::kPanels - 1));
+    } else {
+      release_stage(shared, before);
+    }
     if constexpr (kGrouped) {
       add_group(acc, chains[0], scales);
     } else {
@@ -109,6 +132,22 @@ struct Tile {
   }
 
  private:
+  // As a unit is made all but the one before it have been multiplied: what of this stage and of the one `before` these were the last of.
+  // All lanes have read that. Unconditional: in a branch it would keep wgmmas from overlapping.
+  __device__ __forceinline__ static void give_back(const SharedLayout<G>& shared, bool has_before, int before, int stage, int unit,
+                                                   int turn) {
+    if constexpr (G::kByPanels) {
+      if (turn % kUnitsOfPanel != kUnitsOfPanel - 1) return;
+      __syncwarp();
+      const int panel = (unit + kUnits - 2) % kUnits / kUnitsOfPanel;
+      const int barrier = barrier_of_panel<G>(unit < 2 ? before : stage, panel);
+      if (unit >= 2 || has_before) release_stage(shared, barrier);
+    } else {
+      if (unit == 1) __syncwarp();
+      if (unit == 1 && has_before) release_stage(shared, before);
+    }
+  }
+
   __device__ __forceinline__ static void clear(Sums& sums) {
 #pragma unroll
     for (int block = 0; block < G::kBlocks; ++block) {
@@ -168,7 +207,6 @@ struct Tile {
   // Issues and commits the wgmmas of one unit.
   template <typename SumsOf>
   __device__ __forceinline__ static void issue(const SumsOf& sums_of, Fragments& made, uint32_t others, int unit) {
-    constexpr int kUnitsOfPanel = kSwizzleBytes / 2 / kUnit;
     // What wgmma takes from registers is there before the fence, wherever the compiler would rather make it.
 #pragma unroll
     for (int block = 0; block < G::kBlocks; ++block) {

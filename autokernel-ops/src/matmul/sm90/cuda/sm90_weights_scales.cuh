@@ -49,7 +49,7 @@ struct Scales<Problem, 0> {};
 // Rows of a block behind the first one's: swapped, blocks are of either product.
 template <typename G>
 __device__ __forceinline__ constexpr int row_of(int block) {
-  return block % G::kBlocksOfOne * kBlockM + block / G::kBlocksOfOne * G::kColumns;
+  return block % G::kBlocksOfOne * G::kRowsApart + block / G::kBlocksOfOne * G::kColumns;
 }
 
 template <typename G>
@@ -61,7 +61,7 @@ __device__ __forceinline__ void load_scales(RowScales<G>& scales, const SharedLa
 #pragma unroll
   for (int block = 0; block < G::kBlocks; ++block) {
     const uint32_t of_product = G::Scales::template at<G>(shared, stage, block / G::kBlocksOfOne);
-    const int first = group * G::kColumns + row + block % G::kBlocksOfOne * kBlockM;
+    const int first = group * G::kColumns + row + block % G::kBlocksOfOne * G::kRowsApart;
     scales[block][0] = G::Scales::load(of_product, first);
     scales[block][1] = G::Scales::load(of_product, first + 8);
   }

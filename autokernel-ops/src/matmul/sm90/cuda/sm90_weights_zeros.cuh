@@ -34,7 +34,7 @@ struct RowZeros {
 #pragma unroll
     for (int block = 0; block < G::kBlocks; ++block) {
       const uint32_t of_product = G::Stage::zeros(shared.b(stage), block / G::kBlocksOfOne, G::kColumns);
-      const uint32_t first = of_product + group * G::kColumns + row + block % G::kBlocksOfOne * kBlockM;
+      const uint32_t first = of_product + group * G::kColumns + row + block % G::kBlocksOfOne * G::kRowsApart;
 #pragma unroll
       for (int lower = 0; lower < 2; ++lower) pairs[block][lower] = pair_of(ptx::load_signed_byte(first + 8 * lower));
     }
