@@ -15,6 +15,8 @@ use autokernel_codegen::schedule::Family;
 use clap::Args;
 use serde_json::json;
 
+use crate::cores::on_every_core;
+
 /// Compile attention by several schedules for `run.py`: a cubin each, and `variants.json`, which lists them.
 #[derive(Args)]
 pub struct Options {
@@ -47,24 +49,25 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     let cache = root.join("target/autokernel-cache");
     let compiler = Compiler::new(Nvcc::locate(root, &cache)?, cache);
     std::fs::create_dir_all(&options.folder)?;
-    let mut variants = Vec::new();
+    let mut jobs = Vec::new();
     for (body, problem) in problems(options)? {
-        for schedule in schedules(&problem, options) {
-            let (source, plan) = emit::kernel(&problem, &schedule);
-            let image = compiler.compile(&source, Arch::SM_90A).with_context(|| schedule.to_string())?;
-            let name = name(&problem, body, &schedule);
-            let file = format!("{name}.cubin");
-            std::fs::copy(&image.cubin, options.folder.join(&file))?;
-            let (rows, tile_keys, stages) = (schedule.tile_queries(), schedule.tile_keys(), schedule.stages());
-            let page = if let Keys::Paged(page) = problem.sequences.keys { page } else { 0 };
-            variants.push(json!({
-                "name": name, "body": body, "file": file, "symbol": source.symbol, "check": !options.sweep, "speed": true,
-                "D": problem.head_dim, "DV": problem.value_dim, "T": "bf16", "causal": problem.causal, "WINDOW": 0,
-                "SCALE": problem.scale, "C": rows / 64, "BN": tile_keys, "stages": stages, "portable": matches!(schedule, Schedule::Sm80(_)),
-                "keys": problem.sequences.slug().trim_start_matches('_'), "page": page, "plan": plan,
-            }));
-        }
+        jobs.extend(schedules(&problem, options).into_iter().map(|schedule| (body, problem.clone(), schedule)));
     }
+    let variants = on_every_core(&jobs, |(body, problem, schedule)| {
+        let (source, plan) = emit::kernel(problem, schedule);
+        let image = compiler.compile(&source, Arch::SM_90A).with_context(|| schedule.to_string())?;
+        let name = name(problem, body, schedule);
+        let file = format!("{name}.cubin");
+        std::fs::copy(&image.cubin, options.folder.join(&file))?;
+        let (rows, tile_keys, stages) = (schedule.tile_queries(), schedule.tile_keys(), schedule.stages());
+        let page = if let Keys::Paged(page) = problem.sequences.keys { page } else { 0 };
+        Ok(json!({
+            "name": name, "body": body, "file": file, "symbol": source.symbol, "check": !options.sweep, "speed": true,
+            "D": problem.head_dim, "DV": problem.value_dim, "T": "bf16", "causal": problem.causal, "WINDOW": 0,
+            "SCALE": problem.scale, "C": rows / 64, "BN": tile_keys, "stages": stages, "portable": matches!(schedule, Schedule::Sm80(_)),
+            "keys": problem.sequences.slug().trim_start_matches('_'), "page": page, "plan": plan,
+        }))
+    })?;
     println!("{} cubins", variants.len());
     std::fs::write(options.folder.join("variants.json"), serde_json::to_string_pretty(&variants)?)?;
     Ok(())

@@ -2,6 +2,7 @@
 
 mod attention_cubins;
 mod cargo;
+mod cores;
 mod gpu_pack;
 mod guide;
 mod sass;

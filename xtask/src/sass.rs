@@ -7,8 +7,6 @@ mod normalise;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, ensure};
 use autokernel_codegen::Build;
@@ -19,6 +17,8 @@ use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::Schedule;
 use clap::Args;
+
+use crate::cores::on_every_core;
 
 /// Print a hash of the normalised machine code of every built-in kernel, a line each, sorted.
 #[derive(Args)]
@@ -92,20 +92,4 @@ fn disassemble(nvdisasm: &Path, cubin: &Path) -> Result<String> {
     })?;
     ensure!(output.status.success(), "nvdisasm: {}", String::from_utf8_lossy(&output.stderr).trim());
     Ok(String::from_utf8(output.stdout)?)
-}
-
-fn on_every_core<T: Send>(jobs: &[Job], work: impl Fn(&Job) -> Result<T> + Sync) -> Result<Vec<T>> {
-    let next = AtomicUsize::new(0);
-    let results = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let result = work(job);
-                    results.lock().expect("no job panics while it holds the list").push(result);
-                }
-            });
-        }
-    });
-    results.into_inner().expect("no job panics while it holds the list").into_iter().collect()
 }

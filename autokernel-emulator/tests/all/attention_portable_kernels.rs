@@ -133,9 +133,7 @@ fn what_a_careless_edit_of_the_portable_family_breaks_is_noticed() {
             true => (of(false, Keys::Paged(16)), attention_sharing_kernels::SIZES),
         };
         let compiled = Compiled::changed(&compiler, &problem, schedule, Some(change)).unwrap();
-        let noticed = (0..)
-            .zip(sizes)
-            .any(|(seed, sizes)| compiled.run(sizes, Variation { seed, ..Variation::default() }).is_err());
+        let noticed = (0..).zip(sizes).any(|(seed, sizes)| compiled.run(sizes, Variation::numbered(seed)).is_err());
         assert!(noticed, "{change:?}");
     }
 }

@@ -83,9 +83,7 @@ fn what_a_careless_edit_of_shares_breaks_is_noticed() {
     let Some(compiler) = Compiler::find("what_a_careless_edit_of_shares_breaks_is_noticed") else { return };
     for change in MUTANTS {
         let compiled = Compiled::changed(&compiler, &of(false, Keys::Counted), SCHEDULE, Some(change)).unwrap();
-        let noticed = (0..)
-            .zip(SIZES)
-            .any(|(seed, sizes)| compiled.run(sizes, Variation { seed, ..Variation::default() }).is_err());
+        let noticed = (0..).zip(SIZES).any(|(seed, sizes)| compiled.run(sizes, Variation::numbered(seed)).is_err());
         assert!(noticed, "{change:?}");
     }
 }

@@ -1,48 +1,26 @@
-import ctypes, json, sys, os, math, random, time
-import torch, torch.nn.functional as F
-from torch.nn.attention import sdpa_kernel, SDPBackend
-here=os.path.dirname(os.path.abspath(__file__))
-cu=ctypes.CDLL("libcuda.so.1")
-def ck(r,what=""):
-    if r!=0: raise RuntimeError(f"cuda {r} {what}")
-torch.cuda.init(); torch.zeros(1,device="cuda")
-class Map(ctypes.Structure): _fields_=[("w",ctypes.c_uint64*16)]
-def encode(t, rows, buf):  # t: [b,h,s,d] view; box 64 x rows
-    b,h,s,d=t.shape
-    es=2
-    dims=(ctypes.c_uint64*4)(d,s,h,b)
-    def st(n,x,span): return x if n>1 else span
-    strides=(ctypes.c_uint64*3)(t.stride(2)*es,t.stride(1)*es,t.stride(0)*es)
-    box=(ctypes.c_uint32*4)(64,rows,1,1); es_=(ctypes.c_uint32*4)(1,1,1,1)
-    dt=9 if t.dtype==torch.bfloat16 else 6
-    addr=(ctypes.addressof(buf)+127)//128*128
-    ck(cu.cuTensorMapEncodeTiled(ctypes.c_void_p(addr),dt,4,ctypes.c_void_p(t.data_ptr()),dims,strides,box,es_,0,3,2,0),"map")
-    return ctypes.string_at(addr,128)
-class Kernel:
-    def __init__(s,v):
-        s.v=v; s.mod=ctypes.c_void_p(); s.fn=ctypes.c_void_p()
-        ck(cu.cuModuleLoad(ctypes.byref(s.mod),os.path.join(here,v["file"]).encode()),v["file"])
-        ck(cu.cuModuleGetFunction(ctypes.byref(s.fn),s.mod,v["symbol"].encode()))
-        ck(cu.cuFuncSetAttribute(s.fn,8,232448))
-    def prepare(s,q,k,v,o,lse=None,grid="p"):
-        b,h,sq,d=q.shape; hk,sk=k.shape[1],k.shape[2]
-        buf=ctypes.create_string_buffer(512)
-        raw=encode(q,64,buf)+encode(k,s.v["BN"],buf)+encode(v,s.v["BN"],buf)
-        import struct
-        raw+=struct.pack("<QqqqQqqiiiii",o.data_ptr(),o.stride(0),o.stride(2),o.stride(1),lse.data_ptr() if lse is not None else 0,lse.stride(0) if lse is not None else 0,lse.stride(1) if lse is not None else 0,b,h,hk,sq,sk)
-        s.cnt=torch.zeros(2,dtype=torch.int32,device="cuda")
-        raw+=b"\0"*(-len(raw)%8)+struct.pack("<Q",s.cnt.data_ptr())
-        raw+=b"\0"*(-len(raw)%64)
-        tiles=-(-sq//(64*s.v["C"]))*b*h
-        g=min(tiles,132) if grid=="p" else tiles
-        mem=ctypes.create_string_buffer(len(raw)+64); a=(ctypes.addressof(mem)+63)//64*64
-        ctypes.memmove(a,raw,len(raw))
-        params=(ctypes.c_void_p*1)(a)
-        return (s.fn,g,128*(1+s.v["C"]),params,mem)
-def launch(p):
-    fn,g,t,params,_=p
-    ck(cu.cuLaunchKernel(fn,g,1,1,t,1,1,232448,ctypes.c_void_p(torch.cuda.current_stream().cuda_stream),params,None),"launch")
-variants=json.load(open(os.path.join(here,"variants.json")))
+"""Attention without a body against fp64 and cuDNN, on the cubins of `cargo xtask attention-cubins FOLDER`.
+
+`python run.py check SECONDS PROBLEMS_OF_A_KERNEL` and `python run.py speed ROUNDS`, with the folder behind either where it is another.
+"""
+import math
+import random
+import sys
+import time
+
+import torch
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+import kernels
+
+FOLDER = sys.argv[-1] if "/" in sys.argv[-1] else kernels.FOLDER
+variants = kernels.variants(FOLDER)
+
+
+def sizes(batch, heads, groups, queries, keys):
+    return dict(batch=batch, heads=heads, groups=groups, queries=queries, keys=keys)
+
+
 def reference(q,k,v,scale,causal,window):
     q,k,v=[x.double() for x in (q,k,v)]
     g=q.shape[1]//k.shape[1]; k=k.repeat_interleave(g,1); v=v.repeat_interleave(g,1)
@@ -61,7 +39,7 @@ def reference(q,k,v,scale,causal,window):
 def correctness(seconds,per):
     rnd=random.Random(7); torch.manual_seed(1); bad=0; n=0; t0=time.time(); worst=0
     for v in [x for x in variants if x["check"]]:
-        kern=Kernel(v); vbad=0
+        kern=kernels.Kernel(v,FOLDER); vbad=0
         for it in range(per):
             if time.time()-t0>seconds: break
             D,DV=v["D"],v["DV"]; dt=torch.float16 if v.get("T")=="f16" else torch.bfloat16
@@ -85,7 +63,7 @@ def correctness(seconds,per):
             outs=[]
             for r in range(2):
                 big.fill_(7.0); lse.fill_(7.0)
-                p=kern.prepare(q,k,vv,o,lv,grid=rnd.choice("pn")); launch(p); torch.cuda.synchronize(); outs.append((big.clone(),lse.clone()))
+                kern.prepare([q,k,vv,o,lv],sizes(b,h,hk,sq,sk))(); torch.cuda.synchronize(); outs.append((big.clone(),lse.clone()))
             same=torch.equal(outs[0][0].view(torch.int16),outs[1][0].view(torch.int16)) and torch.equal(outs[0][1].view(torch.int32),outs[1][1].view(torch.int32))
             ref,rl,pa,slack=reference(q,k,vv,v["SCALE"],v["causal"],v["WINDOW"])
             eps=2.0**-8 if dt==torch.bfloat16 else 2.0**-11
@@ -96,33 +74,31 @@ def correctness(seconds,per):
             le=(lv.double()-rl).abs(); okl=(le<=1e-5+rl.abs()*1e-6+slack[...,0]*2.0**-20)|(lv==rl)|(torch.isnan(lv)&torch.isnan(rl))
             c=big.clone(); c.as_strided((b,h,sq,DV),st,256).fill_(7.0); guard=bool((c==7.0).all()) and bool((lse[:32]==7).all()) and bool((lse[32+b*h*sq:]==7).all())
             n+=1
-            left=bool((kern.cnt==0).all())
+            left=all(bool((it==0).all()) for of in kern.workspace.values() for it in of)
             if not(okm.all() and okl.all() and same and guard and left):
                 bad+=1; vbad+=1
                 if vbad<=3: print("BAD",v["name"],dict(b=b,hk=hk,g=g,sq=sq,sk=sk,amp=amp,nan=nan),"out",(~okm).sum().item(),"lse",(~okl).sum().item(),"same",same,"guard",guard,"zeros",left,"ratio",ratio,flush=True)
         print("checked",v["name"],"bad",vbad,flush=True)
     print(f"correctness: {n} problems, {bad} bad, worst error/limit {worst:.2f}",flush=True)
-def speed(rounds,filt):
+def speed(rounds):
     for (D,H,DV) in [(128,16,128),(64,32,64),(256,8,256)]:
         for causal in (False,True):
-            for (B,S) in [(8,2048),(1,16384)]:
+            for (B,S) in [(32,512),(8,2048),(2,8192),(1,16384)]:
                 vs=[x for x in variants if x["speed"] and x["D"]==D and x["DV"]==DV and x["causal"]==causal]
                 if not vs: continue
                 sets=[]
                 q,k,v=[torch.randn(B,H,S,D,device="cuda").to(torch.bfloat16) for _ in range(3)]
                 o=torch.empty_like(q); lse=torch.empty(B,H,S,device="cuda")
                 flops=4*B*H*S*S*D*(0.5 if causal else 1)
-                runs={}; keep=[]
+                runs={}
                 def cudnn():
                     with sdpa_kernel(SDPBackend.CUDNN_ATTENTION): F.scaled_dot_product_attention(q,k,v,is_causal=causal)
                 runs["cudnn"]=cudnn
                 for x in vs:
-                    for g in x.get("grids","p"):
-                        kk=Kernel(x); keep.append(kk); p=kk.prepare(q,k,v,o,lse,g); runs[x["name"]+"/"+g]=(lambda p=p: launch(p))
+                    runs[x["name"]]=kernels.Kernel(x,FOLDER).prepare([q,k,v,o,lse],sizes(B,H,H,S,S))
                 n=max(3,int(4e-3/(flops/550e12)))
-                if "cudnn" in runs:
-                    for f in runs.values():
-                        for _ in range(2): f()
+                for f in runs.values():
+                    for _ in range(2): f()
                 times={m:[] for m in runs}
                 for r in range(rounds):
                     for m,f in runs.items():
@@ -136,4 +112,4 @@ def speed(rounds,filt):
 if __name__=="__main__":
     mode=sys.argv[1]
     if mode=="check": correctness(float(sys.argv[2]),int(sys.argv[3]))
-    if mode=="speed": speed(int(sys.argv[2]),None)
+    if mode=="speed": speed(int(sys.argv[2]))

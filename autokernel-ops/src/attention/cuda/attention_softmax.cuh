@@ -16,8 +16,8 @@ __device__ __forceinline__ int row_of_thread() {
 }
 
 // Of the four threads that hold a row.
-template <typename Max>
-__device__ __forceinline__ float row_max(float value, Max max) {
+template <typename T, typename Max>
+__device__ __forceinline__ T row_max(T value, Max max) {
   value = max(value, __shfl_xor_sync(0xffffffffu, value, 1));
   return max(value, __shfl_xor_sync(0xffffffffu, value, 2));
 }
@@ -28,57 +28,57 @@ __device__ __forceinline__ float row_sum(float value) {
 }
 
 // What a thread knows of its two rows. Scores are what is in the accumulator, before they are scaled; `scale` is positive and contains
-// log2(e), so that weights are powers of two: 2^(score * scale - max * scale).
+// log2(e), so that weights are powers of two: 2^(score * scale - shift).
+//
+// `shift` is the largest score, scaled, of when it last moved. It moves to a larger one when weights would grow beyond 2^kSlack, which is
+// seldom, and what was summed before is rescaled then alone: weights round by the same share whatever their size.
 //
 // With kScored a body made the scores, perhaps of -1e30 where it hides a key: see `exact`. All scores of a row may be -inf.
 //
 // Of eight weights kExpByFma are computed by `exp2_by_fma`. A score that is no number shows in the others then, as the largest.
-template <bool kScored, int kExpByFma>
+//
+// Without kMovesSeldom shifts move with every block, by straight code that keeps nothing of them.
+template <typename Input, bool kScored, int kExpByFma, bool kMovesSeldom>
 struct Softmax {
   static constexpr float kLargest = 0x1p28f;
+  static constexpr float kSlack = 8.0f;
+  // A shift so small that any score moves it, and weights of -inf are zero.
+  static constexpr float kNone = -0x1p127f;
+  // Weights of bf16 have the range of fp32: they may be small.
+  static constexpr float kLeast = DtypeOf<Input>::value == Dtype::kBf16 ? -64.0f : 0.0f;
 
   float scale;
-  float max[kRowsOfThread];
+  float max[kRowsOfThread];  // the score of `shift`
+  float shift[kRowsOfThread] = {kNone, kNone};
+  float scale_of_row[kRowsOfThread];
   float sum[kRowsOfThread] = {0.0f, 0.0f};  // of this thread's columns alone
+  bool by_bits = false;                     // the same for a warp: see `largest_by_bits`
 
-  __device__ __forceinline__ explicit Softmax(float scale) : scale(scale) {}
+  __device__ __forceinline__ explicit Softmax(float scale) : scale(scale) {
+    if constexpr (kMovesSeldom) max[0] = max[1] = kNegativeInfinity;
+#pragma unroll
+    for (float& of_row : scale_of_row) of_row = scale;
+  }
 
-  // Turns scores into weights, in place. `correction` is what sums so far must be multiplied by. With kMasked a row may have
-  // no score but -inf, and its weights are zero. Rows that no thread of the warp has stay as they are.
+  // Turns scores into weights, in place. Where that is true sums so far must be multiplied by `correction`, of the whole warp. With
+  // kMasked a row may have no score but -inf, and its weights are zero. Rows that no thread of the warp has stay as they are.
   template <bool kFirst, bool kMasked, typename Rows, int kScores>
-  __device__ __forceinline__ void add(float (&scores)[kScores], float (&correction)[kRowsOfThread], const Rows& rows) {
-#pragma unroll
-    for (int row = 0; row < kRowsOfThread; ++row) {
-      if constexpr (!Rows::kFill) {
-        if (row >= rows.rows_of_warp()) break;
-      }
-      float largest = kFirst ? scores[2 * row] : greater(max[row], scores[2 * row]);
-#pragma unroll
-      for (int i = 0; i < kScores; i += 4) {
-        largest = greater(largest, scores[i + 2 * row]);
-        largest = greater(largest, scores[i + 2 * row + 1]);
-      }
-      largest = row_max(largest, [](float x, float y) { return greater(x, y); });
-      const float from = (kMasked || kScored) && largest == kNegativeInfinity ? 0.0f : largest;
-      const float scale_of_row = kScored ? exact(from) : scale;
-      const float shift = from * scale_of_row;
-      if constexpr (!kFirst) {
-        correction[row] = exp2_approximate((max[row] - from) * scale);
-        sum[row] *= correction[row];
-      }
-      max[row] = largest;
-      float total = 0.0f;
-#pragma unroll
-      for (int i = 0; i < kScores; i += 4) {
-#pragma unroll
-        for (int pair = 0; pair < 2; ++pair) {
-          float& score = scores[i + 2 * row + pair];
-          score = power_of_two(fmaf(score, scale_of_row, -shift), i / 2 + pair);
+  __device__ __forceinline__ bool add(float (&scores)[kScores], float (&correction)[kRowsOfThread], const Rows& rows) {
+    if constexpr (kMovesSeldom) {
+      return add_seldom<kFirst, kMasked>(scores, correction, rows);
+    } else {
+      for_each_row(rows, [&](int row) {
+        const float largest = largest_of(scores, row, kFirst ? scores[2 * row] : greater(max[row], scores[2 * row]));
+        const float from = (kMasked || kScored) && largest == kNegativeInfinity ? 0.0f : largest;
+        const float scale_here = kScored ? exact(from) : scale;
+        if constexpr (!kFirst) {
+          correction[row] = exp2_approximate((max[row] - from) * scale);
+          sum[row] *= correction[row];
         }
-        total += scores[i + 2 * row];
-        total += scores[i + 2 * row + 1];
-      }
-      sum[row] = kFirst ? total : sum[row] + total;
+        max[row] = largest;
+        weigh<kFirst>(scores, row, scale_here, from * scale_here);
+      });
+      return true;
     }
   }
 
@@ -88,10 +88,6 @@ struct Softmax {
   __device__ __forceinline__ float exact(float from) const {
     const float exact = __uint_as_float(__float_as_uint(scale) & 0x7f800000u) * 0.5f;
     return fabsf(from * scale) < kLargest ? scale : exact;
-  }
-
-  __device__ __forceinline__ static float greater(float x, float y) {
-    return kExpByFma == 0 ? fmaxf(x, y) : max_or_nan(x, y);
   }
 
   // The unit that computes the weight with that number among a row's is chosen when it is compiled.
@@ -111,6 +107,101 @@ struct Softmax {
   // The natural logarithm of the sum of all exponentials of scaled scores; -inf for a row that sees no key.
   __device__ __forceinline__ float log_sum_exp(int row) const {
     return sum[row] == 0.0f ? kNegativeInfinity : fmaf(max[row], scale * kLn2, logf(sum[row]));
+  }
+
+ private:
+  template <typename Rows, typename Use>
+  __device__ __forceinline__ static void for_each_row(const Rows& rows, Use use) {
+#pragma unroll
+    for (int row = 0; row < kRowsOfThread; ++row) {
+      if constexpr (!Rows::kFill) {
+        if (row >= rows.rows_of_warp()) break;
+      }
+      use(row);
+    }
+  }
+
+  // The same where shifts move seldom.
+  template <bool kFirst, bool kMasked, typename Rows, int kScores>
+  __device__ __forceinline__ bool add_seldom(float (&scores)[kScores], float (&correction)[kRowsOfThread], const Rows& rows) {
+    float largest[kRowsOfThread];
+    if (!kFirst && by_bits) {
+      for_each_row(rows, [&](int row) { largest[row] = largest_by_bits(scores, row); });
+    } else {
+      for_each_row(rows, [&](int row) { largest[row] = largest_of(scores, row, kNegativeInfinity); });
+    }
+    bool moves[kRowsOfThread] = {false, false};
+    for_each_row(rows, [&](int row) {
+      moves[row] = kFirst || !(fmaf(largest[row], scale_of(row), -shift[row]) <= kSlack) || (kScored && max[row] == kNegativeInfinity);
+    });
+    const bool moved = kFirst || __any_sync(0xffffffffu, moves[0] || moves[1]);
+    if (moved) {
+      bool bits_serve = true;
+      for_each_row(rows, [&](int row) {
+        correction[row] = moves[row] ? move<kFirst, kMasked>(row, largest[row]) : 1.0f;
+        bits_serve = bits_serve && shift[row] >= -kSlack;
+      });
+      by_bits = __all_sync(0xffffffffu, bits_serve);
+    }
+    for_each_row(rows, [&](int row) { weigh<kFirst>(scores, row, scale_of(row), shift[row]); });
+    return moved;
+  }
+
+  __device__ __forceinline__ float scale_of(int row) const { return kScored ? scale_of_row[row] : scale; }
+
+  // Makes weights of a row's scores, and adds them up.
+  template <bool kFirst, int kScores>
+  __device__ __forceinline__ void weigh(float (&scores)[kScores], int row, float scale_here, float shift_here) {
+    float total = 0.0f;
+#pragma unroll
+    for (int i = 0; i < kScores; i += 4) {
+#pragma unroll
+      for (int pair = 0; pair < 2; ++pair) {
+        float& score = scores[i + 2 * row + pair];
+        score = power_of_two(fmaf(score, scale_here, -shift_here), i / 2 + pair);
+      }
+      total += scores[i + 2 * row];
+      total += scores[i + 2 * row + 1];
+    }
+    sum[row] = kFirst ? total : sum[row] + total;
+  }
+
+  __device__ __forceinline__ static float greater(float x, float y) {
+    return kExpByFma == 0 ? fmaxf(x, y) : max_or_nan(x, y);
+  }
+
+  template <int kScores>
+  __device__ __forceinline__ static float largest_of(const float (&scores)[kScores], int row, float least) {
+    float largest = least;
+#pragma unroll
+    for (int i = 0; i < kScores; i += 4) largest = greater(greater(largest, scores[i + 2 * row]), scores[i + 2 * row + 1]);
+    return row_max(largest, [](float x, float y) { return greater(x, y); });
+  }
+
+  // The same by half as many instructions, or zero where that is larger: a maximum of three integers is one, and positive numbers, with
+  // what is none above them, are ordered as their bits. It serves where scores of zero do not move the shift.
+  template <int kScores>
+  __device__ __forceinline__ static float largest_by_bits(const float (&scores)[kScores], int row) {
+    const auto greater = [](int x, int y) { return ::max(x, y); };
+    int largest = 0;
+#pragma unroll
+    for (int i = 0; i < kScores; i += 4) {
+      largest = greater(greater(largest, __float_as_int(scores[i + 2 * row])), __float_as_int(scores[i + 2 * row + 1]));
+    }
+    return __int_as_float(row_max(largest, greater));
+  }
+
+  // Weights are relative to the score `largest` from now on. What sums so far must be multiplied by.
+  template <bool kFirst, bool kMasked>
+  __device__ __forceinline__ float move(int row, float largest) {
+    const bool is_none = (kMasked || kScored) && largest == kNegativeInfinity;
+    if (largest < 0.0f && largest * scale > kLeast) largest = 0.0f;
+    if constexpr (kScored) scale_of_row[row] = exact(is_none ? 0.0f : largest);
+    const float correction = kFirst || is_none ? 1.0f : exp2_approximate((max[row] - largest) * scale);
+    if constexpr (!kFirst) sum[row] *= correction;
+    max[row] = largest;
+    shift[row] = is_none ? kNone : largest * scale_of(row);
+    return correction;
   }
 };
 
@@ -155,6 +246,6 @@ __device__ __forceinline__ void mask(float (&scores)[kScores], const KeysOf<Prob
 
 // Of the kernels of a geometry.
 template <typename G>
-using SoftmaxOf = Softmax<G::Problem::kScored, G::kExpByFma>;
+using SoftmaxOf = Softmax<typename G::Problem::Input, G::Problem::kScored, G::kExpByFma, G::kMovesSeldom>;
 
 }  // namespace autokernel::attention

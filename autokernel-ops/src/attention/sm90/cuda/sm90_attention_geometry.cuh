@@ -28,6 +28,9 @@ struct Geometry {
   static constexpr int kStages = S::kStages;
   static constexpr bool kPingPong = S::kPingPong;
   static constexpr int kExpByFma = S::kExpByFma;
+  // Bodies that have exponentials by FMA call functions, which are to run beside the exponentials of the other row: branches would
+  // keep the two apart. Wide values leave no registers for what branches keep.
+  static constexpr bool kMovesSeldom = kExpByFma == 0 && Problem::kValueDim <= 128;
   static constexpr bool kClearsValues = false;  // copies fill what lies behind a tensor's end with zeros
   static constexpr int kHeadDim = Problem::kHeadDim;
   static constexpr int kValueDim = Problem::kValueDim;

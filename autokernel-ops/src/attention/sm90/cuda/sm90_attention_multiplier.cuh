@@ -63,6 +63,7 @@ struct Multiplier {
                                          const Blocks& blocks, const Rows& rows, QueriesRead queries_read) {
     constexpr bool kBegins = Scores<typename G::Problem, Rows>::kBegins;
     float correction[kRowsOfThread] = {1.0f, 1.0f};
+    bool moved = !G::kMovesSeldom;  // whether sums are yet to be multiplied by that
     float scores[kScores];
     uint32_t weights[kScores / 2];
     int block = blocks.last - 1;
@@ -84,7 +85,7 @@ struct Multiplier {
       wait_for_keys();
       turns.wait();
       multiply_keys<kBegins>(scores);
-      if constexpr (kRescaleFirst) scale_rows(sums, correction);
+      if (kRescaleFirst && moved) scale_rows(sums, correction);
       wait_for_values();
       multiply_values(sums, weights);
       turns.pass();
@@ -93,12 +94,12 @@ struct Multiplier {
       release_keys();
       score.change(scores, rows, block * G::kTileKeys);
       if constexpr (kMasked) mask(scores, keys, rows, block * G::kTileKeys);
-      softmax.template add<false, kMasked>(scores, correction, rows);
+      moved = softmax.template add<false, kMasked>(scores, correction, rows);
       ptx::wgmma_wait<0>();
       ptx::pin_accumulators(sums);
       release_values();
       pack_weights<Input>(scores, weights);
-      if constexpr (!kRescaleFirst) scale_rows(sums, correction);
+      if (!kRescaleFirst && moved) scale_rows(sums, correction);
     };
     for (--block; block >= max(blocks.inner_last, blocks.first); --block) step(Masked<true>{});
     for (; block >= blocks.inner_first; --block) step(Masked<false>{});
@@ -106,7 +107,7 @@ struct Multiplier {
       for (; block >= blocks.first; --block) step(Masked<true>{});
     }
     queries_read();
-    if constexpr (kRescaleFirst) scale_rows(sums, correction);
+    if (kRescaleFirst && moved) scale_rows(sums, correction);
     wait_for_values();
     multiply_values(sums, weights);
     softmax.finish();

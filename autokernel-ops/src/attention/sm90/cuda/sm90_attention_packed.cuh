@@ -10,6 +10,7 @@ template <typename P, typename Q, typename S>
 struct SharingGeometry : Geometry<P, S> {
   using Sequences = Q;
   static constexpr bool kClearsValues = Q::kKeys != Keys::kWhole;
+  static constexpr bool kMovesSeldom = false;  // shares take the registers that branches would keep
   static constexpr int kBoxKeys = S::kBoxKeys;  // of one copy: some keys of a page
 };
 
