@@ -8,8 +8,8 @@ mod outcome;
 mod verdict;
 
 pub(crate) use entry::{confirmed, entry, kept, measured};
-pub(crate) use incumbent::incumbent;
+pub use incumbent::{Incumbent, incumbent};
 pub use meeting::{Final, FinalPlan};
-pub(crate) use origin::Origin;
+pub use origin::Origin;
 pub(crate) use outcome::Outcome;
 pub(crate) use verdict::ENERGY_FLOOR_PCT;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use crate::common::{Tuner, cube, recording_of};
+use crate::common::{Tuner, cube, gpu, recording_of};
 use autokernel_codegen::Build;
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::config::Config;
@@ -13,7 +13,9 @@ use autokernel_codegen::problem::{Layout, Problem};
 use autokernel_codegen::schedule::space::Space;
 use autokernel_codegen::schedule::{Family, Schedule};
 use autokernel_core::Extents;
+use tuner::Target;
 use tuner::group_sizes::GroupSizes;
+use tuner::promote::incumbent;
 use tuner::replay::Recording;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -55,17 +57,25 @@ fn tuner_with_app() -> Tuner {
 /// A sample of a made-up space: large enough to find a winner in, with what is in use.
 fn space(epilogue: &str, shapes: &[Extents]) -> Recording {
     let shipped = Config::load(&Path::new(ROOT).join("best_config.json")).unwrap();
+    let problem = problem(epilogue);
     let mut in_use: Vec<Schedule> = shipped.entries.iter().map(|entry| entry.schedule).collect();
-    in_use.push(problem(epilogue).class().default_schedule(Arch::SM_90A));
-    // Where nobody tuned a launch takes an image of the portfolio, with the raster that suits the shape.
-    let portfolio = shipped.portfolio_for(&problem(epilogue), Arch::SM_90A).expect("products have one on Hopper");
+    in_use.push(problem.class().default_schedule(Arch::SM_90A));
+    let portfolio = shipped.portfolio_for(&problem, Arch::SM_90A).expect("products have one on Hopper");
     let images: Vec<Schedule> = portfolio.images.iter().map(|image| image.schedule.image()).collect();
-    let space = Space::new(Family::Sm90, &problem(epilogue).class(), Arch::SM_90A);
-    let sampled = space.schedules().iter().enumerate();
     let is_in_use = |schedule: &Schedule| in_use.contains(schedule) || images.contains(&schedule.image());
+    let space = Space::new(Family::Sm90, &problem.class(), Arch::SM_90A);
+    let sampled = space.schedules().iter().enumerate();
     let sampled = sampled.filter(|(at, schedule)| at % 31 == 0 || is_in_use(schedule));
-    let sampled: Vec<Schedule> = sampled.map(|(_, schedule)| *schedule).collect();
-    recording_of(&problem(epilogue), &sampled, shapes)
+    let mut sampled: Vec<Schedule> = sampled.map(|(_, schedule)| *schedule).collect();
+    // Where nobody tuned a launch takes an image of the portfolio as it suits the shape, by tiles that the space need not have.
+    for &shape in shapes {
+        let target = Target { problem: problem.clone(), arch: Arch::SM_90A, shape };
+        let chosen = incumbent(&shipped, &target, &gpu()).schedule;
+        if !sampled.contains(&chosen) {
+            sampled.push(chosen);
+        }
+    }
+    recording_of(&problem, &sampled, shapes)
 }
 
 fn problem(epilogue: &str) -> Problem {
