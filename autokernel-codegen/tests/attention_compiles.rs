@@ -1,16 +1,14 @@
 //! The schedules that heads ship with, of the Hopper family wide ones and those of bodies: none spills, whatever the mask and the body. (With a body on heads of 256 that for few
 //! queries may, by some hundred bytes with the fewest keys that there are; a build then leaves it out.)
 
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::attention::sequences::{Keys, Sequences};
 use autokernel_codegen::attention::{Problem, Schedule, emit, problem};
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem;
+use rayon::prelude::*;
 
 const PLAIN: &str =
     "fn f(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>) { score = score * scale; }";
@@ -84,17 +82,11 @@ fn compile(problems: &[Problem], arch: Arch, may_spill: impl Fn(&Problem, &Sched
         let typed = schedules.iter().map(|schedule| Schedule::try_from(schedule).unwrap());
         jobs.extend(typed.filter(|schedule| !may_spill(problem, schedule)).map(|schedule| (problem, schedule)));
     }
-    let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let work = || {
-        while let Some((problem, schedule)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let (source, _) = emit::kernel(problem, schedule);
-            if let Err(error) = compiler.compile(&source, arch) {
-                wrong.lock().unwrap().push(format!("{problem} by {schedule}: {error}"));
-            }
-        }
+    let refused = |(problem, schedule): &(&Problem, Schedule)| {
+        let (source, _) = emit::kernel(problem, schedule);
+        let error = compiler.compile(&source, arch).err()?;
+        Some(format!("{problem} by {schedule}: {error}"))
     };
-    let threads = std::thread::available_parallelism().map_or(2, NonZero::get);
-    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
-    let wrong = wrong.into_inner().unwrap();
+    let wrong: Vec<String> = jobs.par_iter().filter_map(refused).collect();
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), jobs.len(), wrong.join("\n"));
 }

@@ -1,9 +1,7 @@
 //! Every body, on all cores.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-
 use gpu_tests::settings;
+use rayon::prelude::*;
 
 use crate::{BODIES, Body, Checked};
 
@@ -29,22 +27,10 @@ fn bodies() -> Vec<&'static Body> {
 /// Some failed; the message has them all, in the order of their seeds.
 pub fn check_all(what: &str, one: impl Fn(&Body) -> Result<Checked, String> + Sync) {
     let bodies = bodies();
-    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let work = || {
-        while let Some(body) = bodies.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let result = one(body);
-            results.lock().unwrap_or_else(PoisonError::into_inner).push((body.seed, result));
-        }
-    };
-    std::thread::scope(|scope| {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        (0..cores).for_each(|_| drop(scope.spawn(work)));
-    });
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.sort_by_key(|(seed, _)| *seed);
+    let results: Vec<_> = bodies.par_iter().map(|body| one(body)).collect();
     let mut all = Checked::default();
     let mut failures = Vec::new();
-    for (_, result) in results {
+    for result in results {
         match result {
             Ok(checked) => all = all.and(checked),
             Err(report) => failures.push(report),

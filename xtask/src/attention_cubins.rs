@@ -13,9 +13,8 @@ use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem;
 use autokernel_codegen::schedule::Family;
 use clap::Args;
+use rayon::prelude::*;
 use serde_json::json;
-
-use crate::cores::on_every_core;
 
 /// Compile attention by several schedules for `run.py`: a cubin each, and `variants.json`, which lists them.
 #[derive(Args)]
@@ -53,7 +52,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     for (body, problem) in problems(options)? {
         jobs.extend(schedules(&problem, options).into_iter().map(|schedule| (body, problem.clone(), schedule)));
     }
-    let variants = on_every_core(&jobs, |(body, problem, schedule)| {
+    let variant = |(body, problem, schedule): &(&str, Problem, Schedule)| {
         let (source, plan) = emit::kernel(problem, schedule);
         let image = compiler.compile(&source, Arch::SM_90A).with_context(|| schedule.to_string())?;
         let name = name(problem, body, schedule);
@@ -67,7 +66,8 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
             "SCALE": problem.scale, "C": rows / 64, "BN": tile_keys, "stages": stages, "portable": matches!(schedule, Schedule::Sm80(_)),
             "keys": problem.sequences.slug().trim_start_matches('_'), "page": page, "plan": plan,
         }))
-    })?;
+    };
+    let variants: Vec<_> = jobs.par_iter().map(variant).collect::<Result<_>>()?;
     println!("{} cubins", variants.len());
     std::fs::write(options.folder.join("variants.json"), serde_json::to_string_pretty(&variants)?)?;
     Ok(())

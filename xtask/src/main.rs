@@ -2,7 +2,6 @@
 
 mod attention_cubins;
 mod cargo;
-mod cores;
 mod gpu_pack;
 mod guide;
 mod sass;

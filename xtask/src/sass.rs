@@ -17,8 +17,7 @@ use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::schedule::Schedule;
 use clap::Args;
-
-use crate::cores::on_every_core;
+use rayon::prelude::*;
 
 /// Print a hash of the normalised machine code of every built-in kernel, a line each, sorted.
 #[derive(Args)]
@@ -42,7 +41,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     let cache = root.join("target/autokernel-cache");
     let compiler = Compiler::new(Nvcc::locate(root, &cache)?, cache);
     let jobs = jobs(root)?;
-    let mut lines = on_every_core(&jobs, |job| {
+    let line = |job: &Job| {
         let image = compiler.compile(&job.source, job.arch)?;
         let code = normalise::kernels(&disassemble(&options.nvdisasm, &image.cubin)?);
         ensure!(!code.is_empty(), "no machine code in {}", image.cubin.display());
@@ -52,7 +51,8 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
             std::fs::write(folder.join(&hash), code)?;
         }
         Ok(format!("{}\t{}\t{hash}", job.name, job.arch))
-    })?;
+    };
+    let mut lines: Vec<_> = jobs.par_iter().map(line).collect::<Result<_>>()?;
     lines.sort();
     lines.dedup();
     println!("{}", lines.join("\n"));
