@@ -5,6 +5,7 @@ go around sets of buffers larger than L2; rounds are interleaved. GB/s are bytes
 that it reads and writes. Ours on a cache in one piece must be that of torch, and of pages and counted keys the same bits.
 """
 import argparse
+import os
 
 import torch
 import torch.nn.functional as F
@@ -119,6 +120,7 @@ def measure(kernels, dim, batch, keys, rounds):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder", default=FOLDER)
+    parser.add_argument("--beside", nargs="*", default=[], help="folders of other builds of the same kernels")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--heads-of", type=int, nargs="+", default=[128, 64])
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 4, 16, 64])
@@ -129,6 +131,9 @@ def main():
           f"medians of {options.rounds} rounds, spread of their middle half")
     for dim in options.heads_of:
         kernels = [Kernel(variant, options.folder) for variant in variants(options.folder) if variant["D"] == dim]
+        for folder in options.beside:
+            named = [variant | {"name": f"{os.path.basename(folder)}/{variant['name']}"} for variant in variants(folder)]
+            kernels += [Kernel(variant, folder) for variant in named if variant["D"] == dim]
         for batch in options.batches:
             for keys in options.keys:
                 measure(kernels, dim, batch, keys, options.rounds)
