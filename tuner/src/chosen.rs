@@ -73,7 +73,7 @@ pub(crate) mod tests {
                     let timed = |form: Schedule| {
                         let traits = Traits::of(&class, &form).unwrap();
                         let ms = measured_over_predicted * model.predicted_ms(&traits, &target.shape);
-                        (traits.with_raster(&form, &target.shape), ms)
+                        (traits.with_raster(&form, &target.shape, &model.machine), ms)
                     };
                     forms.into_iter().map(timed).collect::<Vec<_>>()
                 },

@@ -39,7 +39,11 @@ pub fn choices(config: &Config, recording: &Recording) -> Option<Vec<Choice>> {
         let forms = timed.clone().count();
         let of_portfolio_ms = timed.map(|(row, _)| row.ms).fold(f64::INFINITY, f64::min);
         let (best, fastest) = recorded.optimum()?;
-        let schedule = measured.traits[row.form].with_raster(&measured.forms[row.form], &recorded.shape);
+        let schedule = measured.traits[row.form].with_raster(
+            &measured.forms[row.form],
+            &recorded.shape,
+            &measured.shapes[row.shape].machine,
+        );
         let own = recorded.rows.iter().find(|(known, _)| *known == schedule);
         Some(Choice {
             extents: recorded.shape,

@@ -101,7 +101,7 @@ impl Forecast for OfImage {
     fn launch_knobs(&self, extents: &Extents) -> Vec<(&'static str, i32)> {
         let Form { traits, schedule } = self.fastest(extents).0;
         let extents = &self.of_equal_groups(extents);
-        let schedule = traits.with_raster(schedule, extents);
+        let schedule = traits.with_raster(schedule, extents, &self.model.machine);
         let shared_waves = self.model.shared_waves(traits, extents);
         let shared = u16::try_from(shared_waves).ok().and_then(|waves| schedule.with(SHARED_WAVES, waves));
         shared.unwrap_or(schedule).launch_knobs().map(|(name, value)| (name, i32::from(value))).collect()

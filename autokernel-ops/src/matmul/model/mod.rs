@@ -17,6 +17,7 @@ mod stores;
 mod traffic;
 mod traits;
 mod turns;
+mod walk;
 
 use autokernel_core::Extents;
 

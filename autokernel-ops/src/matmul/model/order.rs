@@ -2,7 +2,9 @@
 
 use autokernel_core::Extents;
 
-use super::Traits;
+use super::instruction::Instruction;
+use super::walk::Walk;
+use super::{Machine, Traits};
 use crate::matmul::extents::sizes;
 use crate::matmul::raster::{Raster, RasterOrder};
 
@@ -13,17 +15,53 @@ const WHOLE_N: u32 = 12;
 /// A group as wide as any of these.
 const WHOLE: u32 = 32;
 const USUAL: u32 = 8;
+/// Groups that are tried beside a whole side. Even ones: the two SMs of a TPC then load the same columns or rows.
+const EVEN: [u32; 6] = [16, 12, 8, 6, 4, 2];
 /// A cache line.
 const LINE_BYTES: f64 = 128.0;
 
 impl Traits {
     /// The order of tiles for a launch of those extents.
-    pub fn raster(&self, extents: &Extents) -> Raster {
+    pub fn raster(&self, extents: &Extents, machine: &Machine) -> Raster {
+        if self.of_groups {
+            // A group may have many times the mean's rows: at five shapes of large groups along_m/8 took 0.7 to 1.3 % less than
+            // along_m/32.
+            Raster { order: RasterOrder::AlongM, group: USUAL }
+        } else if self.instruction == Instruction::Wgmma {
+            self.least_asked(extents, machine)
+        } else {
+            self.whole_sides(extents)
+        }
+    }
+
+    /// The order by which neighbours on the GPU ask for the fewest rows and columns that differ; of equal ones the first.
+    fn least_asked(&self, extents: &Extents, machine: &Machine) -> Raster {
+        let walk = Walk::new(self, extents, machine);
+        let [along_m, along_n] = walk.clusters();
+        let mut best = Raster { order: RasterOrder::AlongM, group: WHOLE };
+        if along_m == 1 || along_n == 1 {
+            return best;
+        }
+        let mut least = walk.asked(best);
+        for (order, side) in [(RasterOrder::AlongM, along_m), (RasterOrder::AlongN, along_n)] {
+            if order == RasterOrder::AlongN && self.shares_written_lines(extents) {
+                continue;
+            }
+            let parts = EVEN.into_iter().filter(|group| *group < side);
+            for group in [WHOLE].into_iter().chain(parts) {
+                let asked = walk.asked(Raster { order, group });
+                if asked < least {
+                    (least, best) = (asked, Raster { order, group });
+                }
+            }
+        }
+        best
+    }
+
+    /// The order for blocks that nobody knows where they run.
+    fn whole_sides(&self, extents: &Extents) -> Raster {
         let (along_m, along_n) = (self.grid.parts(0, extents), self.grid.parts(1, extents));
-        // A group may have many times the mean's rows: at five shapes of large groups along_m/8 took 0.7 to 1.3 % less than along_m/32.
-        let (order, group) = if self.of_groups {
-            (RasterOrder::AlongM, USUAL)
-        } else if along_m <= WHOLE_M {
+        let (order, group) = if along_m <= WHOLE_M {
             (RasterOrder::AlongM, WHOLE)
         } else if along_n <= WHOLE_N && !self.shares_written_lines(extents) {
             (RasterOrder::AlongN, WHOLE)

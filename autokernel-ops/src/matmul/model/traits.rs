@@ -3,6 +3,7 @@
 use autokernel_core::plan::Axis;
 use autokernel_core::{Extents, Grid};
 
+use super::Machine;
 use super::instruction::Instruction;
 use crate::body::Kind;
 use crate::matmul::body::BodyClass;
@@ -60,10 +61,10 @@ pub struct Traits {
 }
 
 impl Traits {
-    /// `schedule` with the raster that serves those extents.
-    pub fn with_raster(&self, schedule: &crate::Schedule, extents: &Extents) -> crate::Schedule {
+    /// `schedule` with the raster that serves those extents on that GPU.
+    pub fn with_raster(&self, schedule: &crate::Schedule, extents: &Extents, machine: &Machine) -> crate::Schedule {
         let typed = Schedule::try_from(schedule);
-        typed.map_or(*schedule, |typed| typed.with_raster(self.raster(extents)).into())
+        typed.map_or(*schedule, |typed| typed.with_raster(self.raster(extents, machine)).into())
     }
 
     /// Those of the image of `schedule` for `class`.

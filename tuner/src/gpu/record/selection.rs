@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use autokernel_codegen::matmul::model::Traits;
 use autokernel_codegen::matmul::schedule::{Raster, RasterOrder, Schedule as Product};
 use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::schedule::space::Space;
@@ -14,15 +15,14 @@ use crate::gpu_facts::GpuFacts;
 use crate::strategy::Prior;
 use crate::target::Target;
 
-/// What every image is measured with first.
-const PROBE: Raster = Raster { order: RasterOrder::AlongM, group: 8 };
-/// What the fastest images of a shape are measured with as well.
-const OTHERS: [Raster; 5] = [
+/// What the fastest images of a shape are measured with beside the raster of a launch.
+const OTHERS: [Raster; 6] = [
     Raster { order: RasterOrder::AlongM, group: 2 },
-    Raster { order: RasterOrder::AlongM, group: 32 },
+    Raster { order: RasterOrder::AlongM, group: 4 },
+    Raster { order: RasterOrder::AlongM, group: 8 },
     Raster { order: RasterOrder::AlongN, group: 2 },
+    Raster { order: RasterOrder::AlongN, group: 4 },
     Raster { order: RasterOrder::AlongN, group: 8 },
-    Raster { order: RasterOrder::AlongN, group: 32 },
 ];
 /// So many of the fastest.
 const OTHERS_FOR_TOP: usize = 3;
@@ -51,7 +51,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// The schedules that are measured first at `target`, each with the same raster.
+    /// The schedules that are measured first at `target`, each with the raster that a launch takes there.
     pub fn at(&self, space: &Space, target: &Target, gpu: &GpuFacts) -> Vec<Schedule> {
         let prior = Prior::new(target, gpu);
         let ranked = |images: &mut dyn Iterator<Item = Schedule>| {
@@ -73,7 +73,12 @@ impl Selection {
                 unique.push(image);
             }
         }
-        unique.into_iter().map(|image| with_raster(image, PROBE)).collect()
+        let (class, machine) = (target.problem.class(), gpu.machine());
+        let launched = |image: Schedule| {
+            let traits = Traits::of(&class, &image);
+            traits.map_or(image, |traits| traits.with_raster(&image, &target.shape, &machine))
+        };
+        unique.into_iter().map(launched).collect()
     }
 
     /// The random sample at `shape`: whatever is fast or slow, all images are as likely to be in it.
