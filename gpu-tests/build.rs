@@ -119,10 +119,15 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
         Sm90Schedule { tile_m: 64, tile_n: 256, stages: 5, cluster_m: 2, ..plain },
         Sm90Schedule { tile_n: 256, stages: 4, mode: Mode::Cooperative, ..plain },
     ];
+    // Whose rows of tiles leave fewer SMs idle.
+    let tall = Sm90Schedule { tile_m: 112, swap_ab: true, ..plain };
+    let taller = Sm90Schedule { tile_m: 176, stages: 5, ..tall };
+    let of_other_rows = [tall, taller].map(|tile| [tile, Sm90Schedule { mode: Mode::Cooperative, ..tile }]);
     let mut jobs = Vec::new();
     for (name, source) in TIMED {
         let problem = product::problem(&syn::parse_str(source)?)?;
         let problem = if name == "plain" { matmul::Problem { body: None, ..problem } } else { problem };
+        let schedules = schedules.into_iter().chain(of_other_rows.into_iter().flatten());
         jobs.extend(schedules.map(|schedule| (name, Problem::Matmul(problem.clone()), schedule.into())));
     }
     let (name, source) = SWIGLU;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::config::Config;
-use autokernel_codegen::matmul::schedule::Schedule as Typed;
+use autokernel_codegen::matmul::schedule::{Mode, Raster, Schedule as Typed, Sm80Schedule, Sm90Schedule};
 use autokernel_codegen::matmul::{Class, emit};
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem::Problem;
@@ -147,6 +147,43 @@ fn bodies_compile_without_spills_in_the_portfolio_and_at_the_edge_of_the_rules()
         compiling.into_iter().flat_map(|body| body.join().expect("nothing panics in it")).collect()
     });
     assert!(refused.is_empty(), "{}", refused.join("\n\n"));
+}
+
+/// Bodies whose registers their operands and functions do not tell.
+#[test]
+fn partners_of_nothing_loaded_and_rows_of_the_smallest_tile_compile_without_spills() {
+    let Some(compiler) = compiler() else { return };
+    let turned = |pairs: &str| {
+        format!(
+            "fn turned(x: &Matrix<f16>, w: &Matrix<f16>, out: &mut Matrix<bf16>) {{
+                let turned = dot(x, w) * 0.5 + row_index();
+                let twice = dot(x, w) + dot(x, w);
+                let bent = leaky_relu({pairs}, 0.2);
+                out = bent * twice + 0.25 * dot(x, w) + 0.25 * {pairs};
+            }}"
+        )
+    };
+    let summed = "fn summed(x: &Matrix<bf16>, w: &Matrix<bf16>, skip: &Matrix<bf16>, scale: f32, sum: &mut Column<f16>, most: &mut Column<f16>) {
+        let terms = (scale * 0.0 + dot(x, w.t())) * 0.5 + dot(x, w.t()) + 0.25 * skip;
+        sum = row_sum(terms * 0.5) + row_index();
+        most = REDUCTION(terms * 0.5) + row_index();
+    }";
+    let held = Sm90Schedule { consumers: 2, mode: Mode::PingPong, stages: 3, cluster_m: 4, ..Sm90Schedule::PLAIN };
+    let held = Typed::from(Sm90Schedule { tile_m: 64, tile_n: 256, ..held });
+    let (warps_m, warps_n, raster) = (2, 2, Raster::PLAIN);
+    let small = Typed::from(Sm80Schedule { tile_m: 32, tile_n: 32, tile_k: 32, stages: 5, warps_m, warps_n, raster });
+    for (body, schedule, arch) in [
+        (turned("rotate_pairs(turned)"), held, Arch::SM_90A),
+        (turned("rotate_half(turned, 64)"), held, Arch::SM_90A),
+        (summed.replace("REDUCTION", "row_sum"), small, Arch::SM_80),
+        (summed.replace("REDUCTION", "row_max"), small, Arch::SM_80),
+    ] {
+        let problem = problem(&syn::parse_str(&body).unwrap()).unwrap();
+        schedule.check(&problem.class(), arch).unwrap_or_else(|broken| panic!("{problem} by {schedule}: {broken:?}"));
+        let image = compiler.compile(&emit::kernel(&problem, &schedule).0, arch);
+        let image = image.unwrap_or_else(|error| panic!("{problem} by {schedule} for {arch}: {error}"));
+        println!("{schedule} for {arch}: {} registers", image.report.registers);
+    }
 }
 
 /// What nvcc refuses of the kernels of `body`.

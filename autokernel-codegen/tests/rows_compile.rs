@@ -93,6 +93,28 @@ fn blocks_to_which_rows_are_brought_compile_without_spills() {
     });
 }
 
+/// Of this some words are spilled by as many registers as ptxas takes by itself.
+#[test]
+fn reductions_of_many_vectors_along_columns_compile_without_spills() {
+    let Some(compiler) = compiler() else { return };
+    let body = "fn bent(x: &Matrix<bf16>, out: &mut Row<f16>) {
+        let left = (if (x * x >= 1e-6) || ((0.000_001).exp() <= x) || ((if x == 1e-6 { x } else { 1e-6 }) == x.min(1e-6)) { x } else { x }) - x;
+        let bent = gelu(left) / 1e-6;
+        let y = ((1e-6 + bent) * (if bent / 6.0 < bent { 1e-6 } else { x }) * (x.tanh() * bent - 1e-6)).abs();
+        let gate = (x - x) - (1e-6).sqrt();
+        let other = (if (y * y >= gate.abs()) || (gate.min(3.0).exp() <= y) || ((if y == gate { y } else { gate }) == gate.min(y)) { y } else { y }) - y;
+        let twice = gelu(other) / gate;
+        out = column_mean((1e-6 + twice) * (if twice / 6.0 < twice { gate } else { y }) * (y.tanh() * twice - gate) + x);
+    }";
+    let problem = problem(&syn::parse_str(body).unwrap()).unwrap();
+    let narrow = RowsSchedule { threads_per_row: 8, rows_per_block: 8, vector: 4, vectors: 8, ..edge(&problem)[0] };
+    let schedule = RowsSchedule { keep: Keep::Values, blocks_per_sm: 0, cluster: 0, joins: false, ..narrow };
+    assert_eq!(schedule.check(&problem.class(), Arch::SM_90A), Ok(()));
+    let image = compiler.compile(&emit::kernel(&problem, &schedule).0, Arch::SM_90A);
+    let image = image.unwrap_or_else(|error| panic!("{problem} by {schedule}: {error}"));
+    println!("{schedule}: {} registers", image.report.registers);
+}
+
 fn compile_what_rings_bring(body: &str, compiler: &Compiler) {
     let problem = problem(&syn::parse_str(body).unwrap()).unwrap();
     let class = problem.class();

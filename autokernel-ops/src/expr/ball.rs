@@ -281,6 +281,10 @@ fn holds(condition: &Condition, precision: Precision, name: &dyn Fn(&str) -> Bal
             if !is_nan && !is_itself && (error.is_infinite() || error > 0.0 && (x - y).abs() <= error) {
                 return None;
             }
+            if is_itself && left.is_anything() {
+                // Only what is no number differs from itself, and is no number less or greater.
+                return matches!(op, CompareOp::Less | CompareOp::Greater).then_some(false);
+            }
             Some(match op {
                 CompareOp::Less => x < y,
                 CompareOp::LessEqual => x <= y,

@@ -47,6 +47,26 @@ fn anything_stays_anything_until_what_is_no_number_hides_it() {
 }
 
 #[test]
+fn what_may_be_no_number_may_differ_from_itself() {
+    let anything = call(Math::Recip, &[about(0.0)]);
+    let x = || Expr::Variable("x".to_owned());
+    let chosen = |op, ball| {
+        let of_itself = Condition::Compare(op, x(), x());
+        let [then, otherwise] = [1.0, 2.0].map(|value| Box::new(Expr::Literal(value)));
+        eval(&Expr::If(Box::new(of_itself), then, otherwise), Precision::Full, &|_| ball)
+    };
+    for op in [CompareOp::Equal, CompareOp::NotEqual, CompareOp::LessEqual, CompareOp::GreaterEqual] {
+        let either = chosen(op, anything);
+        assert!([1.0, 2.0].iter().all(|value| (either.value - value).abs() <= either.error), "{op:?}: {either:?}");
+    }
+    for op in [CompareOp::Less, CompareOp::Greater] {
+        assert_eq!(chosen(op, anything), Ball::exact(2.0), "{op:?}");
+    }
+    assert_eq!(chosen(CompareOp::Equal, about(1.0)), Ball::exact(1.0), "a number is itself, however far off it is");
+    assert_eq!(chosen(CompareOp::NotEqual, Ball::exact(f64::NAN)), Ball::exact(1.0));
+}
+
+#[test]
 fn a_sign_that_is_not_certain_leaves_an_infinite_product_open() {
     let infinite = Ball::exact(f64::INFINITY);
     assert_eq!(op(BinaryOp::Multiply, infinite, about(-2.0)), Ball::exact(f64::NEG_INFINITY));

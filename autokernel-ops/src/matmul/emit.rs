@@ -42,7 +42,11 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
         Schedule::Sm90(schedule) => schedule.operand_load(&class).map(|load| load.operand),
         Schedule::Sm80(_) | Schedule::Skinny(_) => None,
     };
-    let fused = fused(problem, Printed::Kernel { part_columns, loaded });
+    let registers = match schedule {
+        Schedule::Sm80(schedule) => schedule.body_registers(&class),
+        Schedule::Sm90(_) | Schedule::Skinny(_) => class.body_registers(),
+    };
+    let fused = fused(problem, Printed::Kernel { part_columns, loaded, registers });
     let spelling = Spelling::Fast(Precision::of([problem.output]));
     let schedules = schedules(&class, schedule);
     let structs: String = schedules

@@ -25,7 +25,7 @@ const FEW_ROW_REGISTERS: u32 = 8;
 const FEW_PASSING: u32 = 3;
 const PASSING_REGISTERS: u32 = 3;
 /// Vectors whose places in a ragged row need no registers of their own, and what more of them need.
-const FEW_VECTORS: u32 = 4;
+pub(super) const FEW_VECTORS: u32 = 4;
 const MANY_VECTORS_REGISTERS: u32 = 48;
 /// Matrices whose kept inputs become elements one after the other, and what more of them need.
 const FEW_MATRICES: usize = 3;

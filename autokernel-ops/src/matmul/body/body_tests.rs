@@ -159,7 +159,7 @@ fn a_value_that_no_output_needs_is_neither_printed_nor_counted() {
     let mut more = written();
     more.body.steps.insert(1, bind("idle", call(Math::Tanh, name("y"))));
     let [needed, more] = [written(), more].map(|written| Body::new(written).unwrap());
-    let printed = |body: &Body| print::body(body, Printed::Kernel { part_columns: 1, loaded: None });
+    let printed = |body: &Body| print::body(body, Printed::Kernel { part_columns: 1, loaded: None, registers: 32 });
     assert_eq!((more.class(), printed(&more)), (needed.class(), printed(&needed)));
     let mut idle = written();
     idle.body.steps[2] = store("out", name("y"));

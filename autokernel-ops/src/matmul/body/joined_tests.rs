@@ -136,7 +136,7 @@ fn elements_are_told_of_the_maximum_alone() {
     let names = |steps: Vec<&Step>| steps.iter().map(|step| step.name().to_owned()).collect::<Vec<_>>();
     assert_eq!(names(body.steps_of_elements()), ["y", "out", "reduced", "sum"]);
     assert_eq!(names(body.steps_of_rows()), ["most", "lse"]);
-    let text = print::body(&body, Printed::Kernel { part_columns: 64, loaded: None });
+    let text = print::body(&body, Printed::Kernel { part_columns: 64, loaded: None, registers: 32 });
     assert!(text.contains("const float sum_ = reduced_;"), "{text}");
     assert!(text.contains("return statistic == 1 ? 0 : -1;"), "{text}");
     let condition = Condition::And(

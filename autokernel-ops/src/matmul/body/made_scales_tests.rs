@@ -54,7 +54,7 @@ fn a_row_that_a_tile_holds_has_one_scale_in_a_column() {
     written.body.operands[3].kind = Kind::Column;
     written.body.made_scales[0].block = 192;
     let body = Body::new(written).unwrap();
-    let text = print::body(&body, Printed::Kernel { part_columns: 1, loaded: None });
+    let text = print::body(&body, Printed::Kernel { part_columns: 1, loaded: None, registers: 32 });
     assert!(text.contains("return static_cast<float*>(args.out_scales_) + row;"), "{text}");
     let problem = Problem { body: Some(body.into()), known_n: Some(150), ..problem() };
     let Schedule::Sm90(schedule) = Schedule::default_for(&problem.class(), Arch::SM_90A) else {

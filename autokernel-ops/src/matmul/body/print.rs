@@ -22,6 +22,8 @@ pub enum Printed {
         part_columns: u32,
         /// The number of the matrix that comes by TMA.
         loaded: Option<u8>,
+        /// Registers beside the accumulators, about.
+        registers: u32,
     },
     /// The reference, which has no tiles.
     Reference {
@@ -49,8 +51,7 @@ pub fn body(body: &Body, printed: Printed) -> String {
     out.line("// What becomes of each sum.");
     out.line("struct Body {");
     out.line("static constexpr bool kExists = true;");
-    if stored_as.is_none() {
-        let registers = body.class().registers();
+    if let Printed::Kernel { registers, .. } = printed {
         out.line(format!("static constexpr int kRegisters = {registers};  // beside the accumulators, about"));
     }
     inputs(&mut out, body, stored_as.is_none());

@@ -96,7 +96,7 @@ fn the_number_of_a_row_is_declared_where_it_is_read_alone() {
     written.body.steps.pop();
     written.body.steps.push(store("largest", name("most") + Expr::Index(Axis::Row)));
     let body = Body::new(written).unwrap();
-    let text = print::body(&body, Printed::Kernel { part_columns: 64, loaded: None });
+    let text = print::body(&body, Printed::Kernel { part_columns: 64, loaded: None, registers: 32 });
     let (of_elements, of_rows) = text.split_once("void finish").unwrap();
     assert!(!of_elements.contains("row_index") && of_rows.contains("const float row_index"), "{text}");
 }

@@ -61,6 +61,10 @@ struct Rotated : Body {
   }
 };
 
+// Fragments that are computed side by side where nothing is loaded for them or stored: C's edge comes between them and the next ones,
+// without which ptxas may begin all that a lane has at once, for more registers than there are.
+constexpr int kSideBySide = 4;
+
 // The body on the `kFragments` fragments from `place` on, which are whole heads, as `apply` of other bodies.
 template <typename Rotates, bool kSwapped, int kFragments, int kRegisters, bool kAnyRow = false, typename Body,
           typename Pairing, typename Args, typename... Other>
@@ -73,7 +77,11 @@ __device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwap
   constexpr int kRun = kWithin ? kFragments : Pairing::kFragments;
   static_assert(kFragments % (kSides * kRun) == 0, "rotated_heads_lie_in_a_lane");
   using Inputs = FragmentInputs<Body, false>;
-  constexpr int kBatch = batch<kSides * Body::template kWords<Fragment<false>::template Input>, kRun, kRegisters>();
+  constexpr int kWords = kSides * Body::template kWords<Fragment<false>::template Input>;
+  constexpr int kLoaded = batch<kWords, kRun, kRegisters>();
+  constexpr bool kIsOrdered = kWords > 0 || sizeof(typename Body::Outputs) > sizeof(float);
+  constexpr bool kEndsAtEdge = !kIsOrdered && kSides * kLoaded > kSideBySide;
+  constexpr int kBatch = kEndsAtEdge ? kSideBySide / kSides : kLoaded;
 
   Inputs shared;  // what fragments do not differ in
   bool paired = true;
@@ -85,6 +93,8 @@ __device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwap
   for (int head = 0; head < kFragments; head += kSides * kRun) {
 #pragma unroll
     for (int first = head; first < head + kRun; first += kBatch) {
+      // By the fragment's first column, so that all lanes of the warp do alike.
+      if (kEndsAtEdge && (place.fragment(first).column & -kFragmentStep) >= place.columns) return;
       Inputs inputs[kSides][kBatch];
       const auto load = [&](auto is_paired) {
 #pragma unroll

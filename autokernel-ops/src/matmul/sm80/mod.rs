@@ -14,6 +14,9 @@ pub use rules::{MOST_COLUMNS_OF_A_WARP, RULES};
 const WARP_THREADS: u32 = 32;
 /// Registers beside accumulators and operand fragments: addresses, counters, the copies in flight.
 const WORKING_REGISTERS: u32 = 48;
+/// Registers of a warp that brings rows together: parts on their way (`kTogetherRegisters` in body_statistics.cuh) and the rest, half of what
+/// is there beside accumulators, which there are none of any more.
+const TOGETHER_REGISTERS: u32 = 64 + 32;
 
 schedule! {
     /// A schedule of the sm80 family.
@@ -72,6 +75,12 @@ impl Sm80Schedule {
     pub(super) fn registers_with(&self, body: u32) -> u32 {
         let fragments = (self.tile_m / self.warps_m + self.tile_n / self.warps_n) / 2;
         self.accumulators() + fragments.max(body) + WORKING_REGISTERS
+    }
+
+    /// Registers that what is fused needs beside accumulators: a small tile has fewer of these than rows need that are brought together.
+    pub fn body_registers(&self, class: &Class) -> u32 {
+        let beside = TOGETHER_REGISTERS.saturating_sub(WORKING_REGISTERS + self.accumulators());
+        class.body_registers().max(if class.statistics() > 0 { beside } else { 0 })
     }
 
     /// Dynamic shared memory of one block, in bytes: the ring, or the staged output tile that reuses it.

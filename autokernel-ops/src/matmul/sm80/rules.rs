@@ -100,11 +100,11 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "registers",
-        words: "accumulators + (warp tile's m + n) / 2, or what a body needs if that is more, + 48 is at most 255, and at \
-                most 65536 / (32 * warps_m * warps_n)",
-        holds: |s, class, _| s.registers_with(class.body_registers()) <= available(s),
+        words: "accumulators + (warp tile's m + n) / 2, or what a body needs if that is more, + 48, but at least 96 where rows are reduced, \
+                is at most 255, and at most 65536 / (32 * warps_m * warps_n)",
+        holds: |s, class, _| s.registers_with(s.body_registers(class)) <= available(s),
         reason: |s, class, _| {
-            let (needed, available) = (s.registers_with(class.body_registers()), available(s));
+            let (needed, available) = (s.registers_with(s.body_registers(class)), available(s));
             format!("about {needed} registers a thread, {available} are there; take smaller warp tiles or fewer warps")
         },
     },
