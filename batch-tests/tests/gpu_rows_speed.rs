@@ -1,30 +1,34 @@
-//! How fast row-wise kernels read and write, beside a device copy of as many bytes in the same rounds.
+//! How fast row-wise kernels read and write, beside a device copy of as many bytes in the same rounds: all that a kernel carries, which of it
+//! the model chooses, and the portable family's schedule of that width, as GPUs without clusters have it.
 //!
-//! `cargo bench -p gpu-tests --features speed --bench rows`, on a GPU that does nothing else. Inputs are random and rotate
-//! past the L2 cache; rates count each operand once. The copies are between buffers of their own: what they leave in L2 is of
-//! no use to the kernels, as in a program that does other things in between. Where a schedule makes two reductions in one
-//! pass, the same schedule that does not runs in the same rounds, and so does the schedule of Hopper's family that a kernel carries for
-//! rows of that width.
+//! A measurement, so it is asked for: `cargo test --release -p batch-tests --test gpu_rows_speed -- --ignored --nocapture`, on a GPU that does
+//! nothing else. Images are compiled when it runs. Inputs are random and rotate past the L2 cache; rates count each operand once. The copies
+//! are between buffers of their own: what they leave in L2 is of no use to the kernels, as in a program that does other things in between.
 //!
-//! With `AUTOKERNEL_RINGS=1` long rows of norms alone, beside a handful of schedules of that family each: which of them a kernel should
-//! carry. Without, all shapes; with `AUTOKERNEL_COLUMNS=16384` those of so many columns, and with `AUTOKERNEL_BODY=softmax` one body.
+//! `AUTOKERNEL_COLUMNS=16384` takes the shapes of so many columns alone, `AUTOKERNEL_BODY=softmax` one body, and `AUTOKERNEL_RINGS=1` long rows of
+//! norms alone, beside a handful of schedules of Hopper's family each: which of them a kernel should carry.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use autokernel::cudarc::driver::{CudaSlice, CudaStream};
+use autokernel::cudarc::driver::{CudaSlice, CudaStream, DeviceRepr, ValidAsZeroBits};
 use autokernel::timing::{Cache, Timer, Work, sets_to_exceed_l2};
-use autokernel::{Argument, CompiledKernel, Device, Dtype, Matrix, Role, bf16, f16};
+use autokernel::{Argument, CompiledKernel, Device, Dtype, Image, Matrix, Number, Role, bf16, f16};
 use autokernel_codegen::arch::Arch;
+use autokernel_codegen::problem::Problem;
 use autokernel_codegen::rows::plan::extents;
-use autokernel_codegen::rows::{Kind, Operand, Problem, RowsSchedule, Schedule, sm90};
-use gpu_tests::rows::{GPU, IMAGES, RING_BODIES, RING_WIDTHS, rings};
+use autokernel_codegen::rows::{self, AnySchedule, Kind, Operand, RingSchedule, RowsSchedule};
+use batch_tests::carried::machine;
+use batch_tests::compiler::compiler;
+use gpu_tests::rows::{BODIES, rings};
 use gpu_tests::{settings, skip};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use rayon::prelude::*;
 
+const MEASURED: [&str; 6] = ["softmax", "rms_norm", "layer_norm", "add_rms_norm", "silu_mul", "row_sum"];
 /// Rows and columns.
-const SHAPES: [(usize, usize); 8] = [
+const SHAPES: [(u32, u32); 8] = [
     (32_768, 256),
     (16_384, 1024),
     (16_384, 4096),
@@ -34,9 +38,11 @@ const SHAPES: [(usize, usize); 8] = [
     (32, 8192),
     (4096, 4099),
 ];
+/// Columns of long rows.
+const LONG: u32 = 8192;
 const ROUNDS: usize = 20;
 /// A round of one candidate moves about this much.
-const BATCH_BYTES: f64 = 4e9;
+const BATCH_BYTES: f64 = 3e9;
 const MOST_SETS: usize = 128;
 /// Copies have whole pages: one of a few bytes more is slower than one of these.
 const PAGE: usize = 1 << 12;
@@ -48,29 +54,56 @@ enum Placed {
     F32(Matrix<f32>),
 }
 
+/// What operands are filled with, over and over.
+struct Drawn {
+    bf16: Vec<bf16>,
+    f16: Vec<f16>,
+    f32: Vec<f32>,
+}
+
+impl Drawn {
+    fn new() -> Self {
+        let mut rng = StdRng::seed_from_u64(1);
+        let f32: Vec<f32> = (0..(1 << 20) + 7).map(|_| rng.random_range(-2.0..2.0)).collect();
+        Drawn {
+            bf16: f32.iter().copied().map(bf16::from_f32).collect(),
+            f16: f32.iter().copied().map(f16::from_f32).collect(),
+            f32,
+        }
+    }
+}
+
+/// So many elements, filled on the device.
+fn filled<T: DeviceRepr + ValidAsZeroBits>(stream: &Arc<CudaStream>, len: usize, drawn: &[T]) -> CudaSlice<T> {
+    let drawn = stream.clone_htod(drawn).unwrap();
+    let mut all = stream.alloc_zeros::<T>(len).unwrap();
+    for start in (0..len).step_by(drawn.len()) {
+        let end = len.min(start + drawn.len());
+        stream.memcpy_dtod(&drawn.slice(..end - start), &mut all.slice_mut(start..end)).unwrap();
+    }
+    all
+}
+
 impl Placed {
-    fn new(device: &Device, operand: &Operand, (rows, columns): (usize, usize), drawn: &[f32]) -> Self {
+    fn new(device: &Device, operand: &Operand, (rows, columns): (u32, u32), drawn: &Drawn) -> Self {
         let (rows, columns) = match operand.kind {
-            Kind::Matrix => (rows, columns),
-            Kind::Row => (1, columns),
-            Kind::Column | Kind::Index => (1, rows),
+            Kind::Matrix => (rows as usize, columns as usize),
+            Kind::Row => (1, columns as usize),
+            Kind::Column | Kind::Index => (1, rows as usize),
             Kind::Scalar | Kind::DeviceScalar => (1, 1),
         };
         let is_output = operand.role == Role::Output;
-        let values = drawn.iter().copied().cycle().take(if is_output { 0 } else { rows * columns });
-        macro_rules! placed {
-            ($values:expr) => {
-                if is_output {
-                    Matrix::zeros(device, rows, columns)
-                } else {
-                    Matrix::from_slice(device, &$values, rows, columns)
-                }
-            };
+        fn of<T: Number>(device: &Device, [rows, columns]: [usize; 2], drawn: &[T], is_output: bool) -> Matrix<T> {
+            if is_output {
+                return Matrix::zeros(device, rows, columns).unwrap();
+            }
+            let stream = device.stream().unwrap().clone();
+            Matrix::from_cudarc(filled(&stream, rows * columns, drawn), rows, columns).unwrap()
         }
         match operand.dtype {
-            Dtype::Bf16 => Placed::Bf16(placed!(values.map(bf16::from_f32).collect::<Vec<_>>()).unwrap()),
-            Dtype::F16 => Placed::F16(placed!(values.map(f16::from_f32).collect::<Vec<_>>()).unwrap()),
-            Dtype::F32 => Placed::F32(placed!(values.collect::<Vec<_>>()).unwrap()),
+            Dtype::Bf16 => Placed::Bf16(of(device, [rows, columns], &drawn.bf16, is_output)),
+            Dtype::F16 => Placed::F16(of(device, [rows, columns], &drawn.f16, is_output)),
+            Dtype::F32 => Placed::F32(of(device, [rows, columns], &drawn.f32, is_output)),
             other => panic!("{other} is not measured"),
         }
     }
@@ -87,125 +120,170 @@ impl Placed {
     }
 }
 
-/// Bytes of what was drawn, over and over.
-fn random_bytes(stream: &Arc<CudaStream>, len: usize, drawn: &[f32]) -> CudaSlice<u8> {
-    let drawn: Vec<u8> = drawn.iter().flat_map(|value| value.to_ne_bytes()).collect();
-    let drawn = stream.clone_htod(&drawn).unwrap();
-    let mut bytes = stream.alloc_zeros::<u8>(len).unwrap();
-    for start in (0..len).step_by(drawn.len()) {
-        let end = len.min(start + drawn.len());
-        stream.memcpy_dtod(&drawn.slice(..end - start), &mut bytes.slice_mut(start..end)).unwrap();
-    }
-    bytes
+/// Why a schedule is timed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Why {
+    Carried,
+    /// Of the portable family, without what Hopper alone has.
+    Portable,
+    /// It may lead.
+    Tried,
 }
 
-/// Schedules that are timed beside the one of a width: of Hopper's family what a kernel carries for it, or what may lead.
-fn beside(problem: &Problem, default: RowsSchedule, columns: u32, is_of_rings: bool) -> Vec<Schedule> {
+/// What is timed at some shape, each once.
+fn candidates(problem: &rows::Problem, columns: u32, is_of_rings: bool) -> Vec<(AnySchedule, Why)> {
     let class = problem.class();
-    let apart = RowsSchedule { joins: false, ..default };
-    let apart = Some(apart).filter(|_| default.joins && !is_of_rings).map(Schedule::from);
-    let rings = rings(&class, columns);
-    let carried = sm90::portfolio(&class, Arch::SM_90A);
-    let rings = rings.into_iter().filter(|_| is_of_rings);
-    apart.into_iter().chain(carried.into_iter().chain(rings).map(Schedule::from)).collect()
+    let carried = autokernel_codegen::problem::ProblemClass::from(class.clone()).portfolio(Arch::SM_90A);
+    let mut found: Vec<(AnySchedule, Why)> = carried.into_iter().map(|it| (it, Why::Carried)).collect();
+    found.push((RowsSchedule::for_columns(&class, columns, Arch::SM_80).into(), Why::Portable));
+    if is_of_rings {
+        let tried: Vec<RingSchedule> = rings(&class, columns);
+        found.extend(tried.into_iter().map(|it| (it.into(), Why::Tried)));
+    }
+    let mut seen = Vec::new();
+    found.retain(|(schedule, _)| {
+        let is_new = !seen.contains(schedule);
+        seen.push(*schedule);
+        is_new
+    });
+    found
 }
 
-fn main() {
-    let bench = "rates beside a copy of as many bytes";
-    let Some(device) = skip::gpu(bench) else { return };
-    let info = device.info().unwrap();
-    if IMAGES.is_empty() || info.compute_capability != GPU {
-        return skip::log(bench, &format!("{} images for {GPU}, on {}", IMAGES.len(), info.compute_capability));
-    }
-    let mut rng = StdRng::seed_from_u64(1);
-    let drawn: Vec<f32> = (0..(1 << 20) + 7).map(|_| rng.random_range(-2.0..2.0)).collect();
+/// A body of one element type, and its compiled schedules.
+struct Measured {
+    name: &'static str,
+    dtype: &'static str,
+    problem: rows::Problem,
+    images: Vec<(AnySchedule, autokernel::LaunchPlan, Vec<u8>)>,
+}
+
+#[test]
+#[ignore = "a measurement of minutes, for a GPU that does nothing else"]
+fn rates_beside_a_copy_of_as_many_bytes() {
+    const TEST: &str = "gpu_rows_speed::rates_beside_a_copy_of_as_many_bytes";
+    let is_of_rings = settings::number("AUTOKERNEL_RINGS", 0) > 0;
+    let (body, columns) = (std::env::var("AUTOKERNEL_BODY").ok(), settings::number("AUTOKERNEL_COLUMNS", 0));
+    let is_asked = |(rows, of): &(u32, u32)| {
+        (columns == 0 || columns == u64::from(*of)) && (!is_of_rings || *of >= LONG && *rows >= 2048)
+    };
+    let shapes: Vec<_> = SHAPES.into_iter().filter(is_asked).collect();
+    let bodies = BODIES.iter().filter(|it| MEASURED.contains(&it.name));
+    let bodies = bodies.filter(|it| body.as_ref().is_none_or(|body| body == it.name));
+    let compiler = compiler(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let measured: Vec<Measured> = bodies
+        .flat_map(|body| ["bf16", "f16", "f32"].map(|dtype| (body, dtype)))
+        .map(|(body, dtype)| {
+            let function = syn::parse_str(&body.source.replace("TYPE", dtype)).unwrap();
+            let problem = rows::problem(&function).unwrap();
+            let mut schedules: Vec<AnySchedule> = Vec::new();
+            for (_, columns) in &shapes {
+                for (schedule, _) in candidates(&problem, *columns, is_of_rings) {
+                    if !schedules.contains(&schedule) {
+                        schedules.push(schedule);
+                    }
+                }
+            }
+            let images = schedules.into_par_iter().filter_map(|schedule| {
+                let (source, plan) = Problem::from(problem.clone()).emit(&schedule).unwrap();
+                let image = compiler.compile(&source, Arch::SM_90A).map_err(|error| eprintln!("{error}")).ok()?;
+                Some((schedule, plan, std::fs::read(image.cubin).unwrap()))
+            });
+            Measured { name: body.name, dtype, problem: problem.clone(), images: images.collect() }
+        })
+        .collect();
+    let Some(device) = skip::gpu(TEST) else { return };
+    let (machine, l2_bytes) = (machine(&device), device.info().unwrap().l2_bytes);
+    let drawn = Drawn::new();
     let stream = device.stream().unwrap().clone();
     println!(
-        "{device}; GB/s, median of {ROUNDS} rounds, each operand once; the spread is the ratio's interquartile range"
+        "{device}; GB/s, median of {ROUNDS} rounds, each operand once; the spread is the ratio's interquartile range; > is what the model chooses"
     );
-    let is_of_rings = settings::number("AUTOKERNEL_RINGS", 0) > 0;
-    let all = ["softmax", "rms_norm", "layer_norm", "add_rms_norm", "silu_mul", "row_sum"];
-    let names = if is_of_rings { &RING_BODIES[..] } else { &all };
-    let (body, columns) = (std::env::var("AUTOKERNEL_BODY").ok(), settings::number("AUTOKERNEL_COLUMNS", 0));
-    let names = names.iter().copied().filter(|name| body.as_ref().is_none_or(|body| body == name));
-    let dtypes = ["bf16", "f16", "f32"].into_iter().filter(|dtype| !is_of_rings || *dtype != "f16");
-    for (name, dtype) in names.flat_map(|name| dtypes.clone().map(move |dtype| (name, dtype))) {
-        println!(
-            "\n{name} {dtype}\n{:>14} {:>8} {:>8} {:>7} {:>7}  schedule",
-            "shape", "GB/s", "copy", "ratio", "spread"
-        );
-        let images = IMAGES.iter().filter(|image| image.name == name && image.dtype == dtype);
-        let kernels: Vec<_> = images.map(|image| image.load(&device).unwrap()).collect();
-        let is_asked = |shape: &(usize, usize)| columns == 0 || columns == shape.1 as u64;
-        let is_timed =
-            |shape: &(usize, usize)| is_asked(shape) && (!is_of_rings || RING_WIDTHS.contains(&(shape.1 as u32)));
-        for shape in SHAPES.into_iter().filter(is_timed).filter(|shape| !is_of_rings || shape.0 >= 2048) {
-            let problem = kernels[0].problem.clone();
-            let default = RowsSchedule::for_columns(&problem.class(), shape.1 as u32, Arch::SM_90A);
-            let Some(kernel) = kernels.iter().find(|kernel| kernel.schedule == default.into()) else {
-                return skip::log(bench, "built without the feature `speed`");
-            };
-            let beside = beside(&problem, default, shape.1 as u32, is_of_rings);
-            let beside: Vec<_> = kernels.iter().filter(|kernel| beside.contains(&kernel.schedule)).collect();
-            let class = autokernel_codegen::problem::ProblemClass::from(problem.class());
-            let bytes = class.work(&extents(shape.0 as u32, shape.1 as u32)).bytes();
-            let sets = sets_to_exceed_l2(bytes as u64, info.l2_bytes).min(MOST_SETS);
+    for Measured { name, dtype, problem, images } in &measured {
+        println!("\n{name} {dtype}\n{:>14} {:>8} {:>7} {:>7}  schedule", "shape", "GB/s", "ratio", "spread");
+        let any = Problem::from(problem.clone());
+        for &shape in &shapes {
+            let extents = extents(shape.0, shape.1);
+            let bytes = any.class().work(&extents).bytes();
             let operands = &problem.body().operands;
-            let set = |at: usize| -> Vec<Placed> {
-                operands.iter().map(|operand| Placed::new(&device, operand, shape, &drawn[at..])).collect()
-            };
-            let sets: Vec<Vec<Placed>> = (0..sets).map(set).collect();
-            let half = ((bytes / 2.0) as usize).next_multiple_of(PAGE);
-            let copies = sets_to_exceed_l2(bytes as u64, info.l2_bytes).min(MOST_SETS);
-            let from: Vec<_> = (0..copies).map(|_| random_bytes(&stream, half, &drawn)).collect();
-            let mut to: Vec<_> = (0..copies).map(|_| stream.alloc_zeros::<u8>(half).unwrap()).collect();
+            let count = sets_to_exceed_l2(bytes as u64, l2_bytes).min(MOST_SETS);
+            let set = |_| operands.iter().map(|it| Placed::new(&device, it, shape, &drawn)).collect::<Vec<_>>();
+            let sets = RefCell::new((0..count).map(set).collect::<Vec<_>>());
+            let half = ((bytes / 2.0) as usize).next_multiple_of(PAGE) / 4;
+            let from: Vec<_> = (0..count).map(|_| filled(&stream, half, &drawn.f32)).collect();
+            let mut to: Vec<_> = (0..count).map(|_| stream.alloc_zeros::<f32>(half).unwrap()).collect();
             let launches = ((BATCH_BYTES / bytes) as usize).clamp(2, 200);
 
-            let mut timer = Timer::new(&device, Cache::Warm).unwrap();
-            let count = sets.len();
-            let sets = RefCell::new(sets);
+            let wanted = candidates(problem, shape.1, is_of_rings);
+            let compiled = wanted.iter().filter_map(|(schedule, why)| {
+                let (_, plan, cubin) = images.iter().find(|it| it.0 == *schedule)?;
+                // SAFETY: the image was compiled from the source that was emitted with this plan.
+                let kernel = unsafe { CompiledKernel::load(&device, &any.signature(), plan, Image::Cubin(cubin)) };
+                Some((*schedule, *why, kernel.unwrap()))
+            });
+            let kernels: Vec<_> = compiled.collect();
+            let predicted = |schedule: &AnySchedule| {
+                any.class().forecast(schedule, None, machine).map_or(f64::INFINITY, |it| it.predicted_ms(&extents))
+            };
+            let carried = kernels.iter().filter(|it| it.1 == Why::Carried).map(|it| it.0);
+            let chosen = carried.min_by(|left, right| predicted(left).total_cmp(&predicted(right))).unwrap();
             let launch_of = |kernel: &CompiledKernel, launch: usize| {
                 let mut sets = sets.borrow_mut();
                 let set = sets[launch % count].iter_mut().zip(operands);
                 let mut arguments: Vec<_> = set.map(|(placed, operand)| placed.argument(operand.role)).collect();
                 kernel.launch(&device, &mut arguments)
             };
-            let mut run = |launch: usize| launch_of(&kernel.kernel, launch);
             let mut copy = |launch: usize| {
-                let at = launch % copies;
+                let at = launch % count;
                 let copied = stream.memcpy_dtod(&from[at], &mut to[at]);
                 copied.map_err(|source| autokernel::Error::Cuda { doing: "copying in device memory", source })
             };
-            let mut run_beside: Vec<_> =
-                beside.iter().map(|other| |launch: usize| launch_of(&other.kernel, launch)).collect();
-            let mut candidates: Vec<Work<'_>> = vec![&mut run, &mut copy];
-            candidates.extend(run_beside.iter_mut().map(|run| run as Work<'_>));
-            timer.interleave(3, launches, &mut candidates).unwrap();
-            let times = timer.interleave(ROUNDS, launches, &mut candidates).unwrap();
+            let mut runs: Vec<_> =
+                kernels.iter().map(|(_, _, kernel)| move |launch: usize| launch_of(kernel, launch)).collect();
+            let mut timer = Timer::new(&device, Cache::Warm).unwrap();
+            let mut work: Vec<Work<'_>> = vec![&mut copy];
+            work.extend(runs.iter_mut().map(|run| run as Work<'_>));
+            // What is far slower than a copy is not looked at again, but for what is chosen and what is portable.
+            let looked = timer.interleave(2, launches, &mut work).unwrap();
+            let best = (1..work.len()).map(|at| looked.timing(at).unwrap().median_ms).fold(f64::INFINITY, f64::min);
+            let is_near = |at: usize| looked.timing(at).unwrap().median_ms < 1.1 * best;
+            let near: Vec<usize> = (0..kernels.len())
+                .filter(|&at| is_near(at + 1) || kernels[at].0 == chosen || kernels[at].1 == Why::Portable)
+                .collect();
+            let mut numbers = near.iter().copied();
+            let mut next = numbers.next();
+            let mut of_near: Vec<Work<'_>> = Vec::new();
+            for (at, run) in work.into_iter().enumerate() {
+                if at == 0 {
+                    of_near.push(run);
+                } else if next == Some(at - 1) {
+                    of_near.push(run);
+                    next = numbers.next();
+                }
+            }
+            let times = timer.interleave(ROUNDS, launches, &mut of_near).unwrap();
             let rate = |candidate: usize| bytes / times.timing(candidate).unwrap().median_ms / 1e6;
-            let ratio = times.ratio(1, 0).unwrap();
-            let shape = format!("{}x{}", shape.0, shape.1);
-            println!(
-                "{shape:>14} {:>8.0} {:>8.0} {:>7.3} {:>6.1}%  {}",
-                rate(0),
-                rate(1),
-                ratio.median,
-                ratio.spread_pct,
-                kernel.schedule
-            );
-            // × the copy as above, and × the schedule above in the same rounds.
-            for (other, number) in beside.iter().zip(2..) {
-                let (ratio, gain) = (times.ratio(1, number).unwrap(), times.ratio(0, number).unwrap());
-                println!(
-                    "{:>14} {:>8.0} {:>8} {:>7.3} {:>6.1}%  {}: {:.3} ×",
-                    "",
+            println!("{:>14} {:>8.0} {:>7} {:>7}  a copy", format!("{}x{}", shape.0, shape.1), rate(0), "", "");
+            let mut lines: Vec<(f64, String)> = Vec::new();
+            for (number, &at) in (1..).zip(&near) {
+                let (schedule, why, _) = &kernels[at];
+                let ratio = times.ratio(0, number).unwrap();
+                let mark = if *schedule == chosen { ">" } else { " " };
+                let why = match why {
+                    Why::Carried => "",
+                    Why::Portable => " (portable)",
+                    Why::Tried => " (tried)",
+                };
+                let line = format!(
+                    "{mark:>14} {:>8.0} {:>7.3} {:>6.1}%  {schedule}{why}",
                     rate(number),
-                    "",
                     ratio.median,
-                    ratio.spread_pct,
-                    other.schedule,
-                    gain.median
+                    ratio.spread_pct
                 );
+                lines.push((ratio.median, line));
+            }
+            lines.sort_by(|left, right| right.0.total_cmp(&left.0));
+            for (_, line) in lines {
+                println!("{line}");
             }
         }
     }
