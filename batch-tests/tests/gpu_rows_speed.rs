@@ -1,5 +1,5 @@
 //! How fast row-wise kernels read and write, beside a device copy of as many bytes in the same rounds: all that a kernel carries, which of it
-//! the model chooses, and the portable family's schedule of that width, as GPUs without clusters have it.
+//! the model chooses, and the portable family's schedule of that width, as GPUs without clusters have it; two reductions in one pass, or the other way.
 //!
 //! A measurement, so it is asked for: `cargo test --release -p batch-tests --test gpu_rows_speed -- --ignored --nocapture`, on a GPU that does
 //! nothing else. Images are compiled when it runs. Inputs are random and rotate past the L2 cache; rates count each operand once. The copies
@@ -135,7 +135,12 @@ fn candidates(problem: &rows::Problem, columns: u32, is_of_rings: bool) -> Vec<(
     let class = problem.class();
     let carried = autokernel_codegen::problem::ProblemClass::from(class.clone()).portfolio(Arch::SM_90A);
     let mut found: Vec<(AnySchedule, Why)> = carried.into_iter().map(|it| (it, Why::Carried)).collect();
-    found.push((RowsSchedule::for_columns(&class, columns, Arch::SM_80).into(), Why::Portable));
+    let portable = RowsSchedule::for_columns(&class, columns, Arch::SM_80);
+    found.push((portable.into(), Why::Portable));
+    let of_width = RowsSchedule::for_columns(&class, columns, Arch::SM_90A);
+    let otherwise = [portable, of_width].map(|it| RowsSchedule { joins: !it.joins, ..it });
+    let otherwise = otherwise.into_iter().filter(|it| it.check(&class, Arch::SM_90A).is_ok());
+    found.extend(otherwise.map(|it| (it.into(), Why::Tried)));
     if is_of_rings {
         let tried: Vec<RingSchedule> = rings(&class, columns);
         found.extend(tried.into_iter().map(|it| (it.into(), Why::Tried)));
