@@ -1,6 +1,6 @@
 //! Compiles the kernels of these tests with the schedules of their own best_config.json alone: what ships with
 //! autokernel changes with every tuning, and would multiply by the number of epilogues here. For programs that only a GPU runs,
-//! row-wise bodies are also compiled one schedule at a time, for some widths.
+//! row-wise bodies are also compiled one schedule at a time, for a narrow and a wide row.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -27,7 +27,6 @@ include!("src/bodies/timed_types.rs");
 include!("src/bodies/timed_weights.rs");
 include!("src/shared/names.rs");
 include!("src/rows/bodies.rs");
-include!("src/rows/rings.rs");
 
 fn main() {
     // SAFETY: a build script's main thread is its only one here.
@@ -51,40 +50,23 @@ fn rows(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
         for ty in ["bf16", "f16", "f32"] {
             let function = syn::parse_str(&body.source.replace("TYPE", ty))?;
             let problem = problem_of_rows(&function)?;
-            // Where speed is not measured a narrow and a wide row tell what is right.
-            let widths = if is_for_speed() { &WIDTHS[..] } else { &[1024, 65_536] };
             let of_widths =
-                widths.iter().map(|&columns| RowsSchedule::for_columns(&problem.class(), columns, Arch::SM_90A));
-            // Beside reductions that are made in one pass those that are not, to see what that gains.
+                WIDTHS.iter().map(|&columns| RowsSchedule::for_columns(&problem.class(), columns, Arch::SM_90A));
+            // Beside reductions that are made in one pass those that are not.
             let schedules = of_widths.flat_map(|schedule| [schedule, RowsSchedule { joins: false, ..schedule }]);
-            // Of Hopper's family what is carried, and where speed is measured what may lead in its place.
-            let class = problem.class();
-            let carried = sm90::portfolio(&class, Arch::SM_90A);
-            let is_timed = ty != "f16" && is_for_speed() && RING_BODIES.contains(&body.name);
-            let bytes = class.matrices().map(Dtype::bytes).max().unwrap_or(0);
-            let timed = RING_WIDTHS.into_iter().filter(|columns| is_timed && columns * bytes >= RING_BYTES);
-            let timed = timed.flat_map(|columns| rings(&class, columns));
-            let carried: BTreeSet<_> =
+            let carried = sm90::portfolio(&problem.class(), Arch::SM_90A);
+            let all: BTreeSet<_> =
                 schedules.map(RowsOrRing::from).chain(carried.into_iter().map(RowsOrRing::from)).collect();
-            let timed: BTreeSet<_> = timed.map(RowsOrRing::from).filter(|it| !carried.contains(it)).collect();
-            let job = |schedule: RowsOrRing, is_carried: bool| (body.name, ty, problem.clone(), schedule, is_carried);
-            jobs.extend(carried.into_iter().map(|it| job(it, true)).chain(timed.into_iter().map(|it| job(it, false))));
+            jobs.extend(all.into_iter().map(|schedule| (body.name, ty, problem.clone(), schedule)));
         }
     }
-    let image = |(name, ty, problem, schedule, is_carried): &(_, _, _, RowsOrRing, _)| {
-        match compiler.compile(&schedule.kernel(problem).0, Arch::SM_90A) {
-            // What is timed for comparison alone may turn out to spill; nothing that ships may.
-            Err(error) if !is_carried && error.spilled_bytes().is_some() => {
-                println!("cargo::warning={name} of {ty} by {schedule} is not timed: its registers spill");
-                Ok(None)
-            }
-            compiled => compiled.map(|image| Some(image.cubin)),
-        }
-    };
-    let images: Vec<Option<PathBuf>> = jobs.par_iter().map(image).collect::<Result<_, CompileError>>()?;
+    let images: Vec<PathBuf> = jobs
+        .par_iter()
+        .map(|(_, _, problem, schedule)| compiler.compile(&schedule.kernel(problem).0, Arch::SM_90A))
+        .map(|compiled| compiled.map(|image| image.cubin))
+        .collect::<Result<_, CompileError>>()?;
     let mut text = "&[\n".to_owned();
-    for (number, (image, (name, ty, problem, schedule, _))) in images.into_iter().zip(&jobs).enumerate() {
-        let Some(image) = image else { continue };
+    for (number, (image, (name, ty, problem, schedule))) in images.into_iter().zip(&jobs).enumerate() {
         let (_, plan) = schedule.kernel(problem);
         let cubin = out.join(format!("rows_{number}.cubin"));
         std::fs::copy(&image, &cubin)?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use autokernel::{Arch, Extents};
+use autokernel::{Arch, Datasheet, Device, Extents};
 use autokernel_codegen::config::Config;
 use autokernel_codegen::matmul::model::Machine;
 use autokernel_codegen::matmul::schedule::Schedule;
@@ -71,3 +71,18 @@ pub const H200: Machine = Machine {
     matrix_tflops: 989.4,
     memory_gb_per_s: 4800.0,
 };
+
+/// What the datasheet says of `device`, or of an H200 where none describes it.
+///
+/// # Panics
+/// The driver cannot say what GPU it is.
+pub fn machine(device: &Device) -> Machine {
+    let info = device.info().expect("the driver says what GPU it is");
+    let of_sheet = |sheet: &Datasheet| Machine {
+        capability: sheet.capability,
+        sm_count: sheet.sm_count,
+        memory_gb_per_s: sheet.bandwidth_gb_s,
+        ..H200
+    };
+    Datasheet::of_driver_name(&info.name).map_or(H200, of_sheet)
+}

@@ -15,7 +15,7 @@ use autokernel_codegen::problem::Problem;
 use autokernel_codegen::rows::plan::extents;
 use autokernel_codegen::rows::{AnySchedule, RowsSchedule};
 use autokernel_codegen::{rows, schedule::Family};
-use batch_tests::carried::H200;
+use batch_tests::carried::machine;
 use batch_tests::compiler::compiler;
 use gpu_tests::ranking::in_turn;
 use gpu_tests::rows::BODIES;
@@ -124,6 +124,7 @@ fn the_models_choice_of_a_row_wise_kernel_is_near_the_fastest_that_is_found() {
         .collect();
     let Some(device) = skip::gpu(TEST) else { return };
     println!("{device}; bf16, {SAMPLE} schedules each, of which a kernel carries the first; µs and % over the fastest");
+    let machine = machine(&device);
     let numbers = Drawn::uniform(5);
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
     let mut lost = Vec::new();
@@ -133,7 +134,7 @@ fn the_models_choice_of_a_row_wise_kernel_is_near_the_fastest_that_is_found() {
             let carried = problem.class().portfolio(Arch::SM_90A);
             let shape = extents(rows, columns);
             let predicted = |schedule: &AnySchedule| {
-                problem.class().forecast(schedule, None, H200).map_or(f64::INFINITY, |it| it.predicted_ms(&shape))
+                problem.class().forecast(schedule, None, machine).map_or(f64::INFINITY, |it| it.predicted_ms(&shape))
             };
             let chosen = carried.iter().min_by(|left, right| predicted(left).total_cmp(&predicted(right))).unwrap();
             let kernels = load(&device, problem, compiled);

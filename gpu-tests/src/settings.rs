@@ -22,3 +22,13 @@ pub fn shapes(name: &str) -> Option<Vec<(u32, u32, u32)>> {
     };
     Some(std::env::var(name).ok()?.split(',').map(shape).collect())
 }
+
+/// Whether this process takes a problem: every `AUTOKERNEL_PROCESSES`th from number `AUTOKERNEL_PROCESS` on, so that several processes
+/// share what one would take.
+///
+/// # Panics
+/// A variable is set and is no number.
+pub fn is_of_this_process(problem: u64) -> bool {
+    let processes = number("AUTOKERNEL_PROCESSES", 1).max(1);
+    problem % processes == number("AUTOKERNEL_PROCESS", 0) % processes
+}

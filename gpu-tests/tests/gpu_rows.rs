@@ -1,6 +1,7 @@
 //! Row-wise kernels on random shapes, wherever their operands lie.
 //!
-//! `AUTOKERNEL_CASES` sets how many shapes each kernel gets (12), `AUTOKERNEL_SEED` draws others.
+//! `AUTOKERNEL_CASES` sets how many shapes each kernel gets (12), `AUTOKERNEL_SEED` draws others, and `AUTOKERNEL_PROCESSES` processes
+//! share them.
 
 use autokernel_codegen::rows::Schedule;
 use gpu_tests::placement::Placement;
@@ -29,7 +30,7 @@ fn every_body_type_and_schedule_is_right_wherever_its_operands_lie() {
     }
     let (cases, seed) = (settings::number("AUTOKERNEL_CASES", 12), settings::number("AUTOKERNEL_SEED", 1));
     let mut rng = StdRng::seed_from_u64(seed);
-    let mut checked = 0;
+    let (mut drawn, mut checked) = (0, 0);
     for image in IMAGES {
         let kernel = image.load(&device).unwrap();
         assert_eq!(kernel.kernel.resources().unwrap().local_bytes, 0, "{} {}", image.name, kernel.schedule);
@@ -45,6 +46,10 @@ fn every_body_type_and_schedule_is_right_wherever_its_operands_lie() {
                 0 => Placement::dense(rows, columns),
                 _ => Placement::random(&mut places, rows, columns),
             };
+            drawn += 1;
+            if !settings::is_of_this_process(drawn) {
+                continue;
+            }
             let checking = rows::check(&device, &kernel, rows, columns, seed + case, place);
             checking.unwrap_or_else(|report| panic!("{} {} by {}: {report}", image.name, image.dtype, kernel.schedule));
             checked += 1;

@@ -65,8 +65,10 @@ impl RowsSchedule {
         }
         let joining = RowsSchedule { joins: true, ..schedule };
         let is_alone = schedule.threads_per_row >= ALONE_THREADS || schedule.cluster > 1;
-        // On an H200 softmax takes 3 % less time so at 16384 columns and as much at 65536, layer_norm as much and 6 % more.
-        let pays = is_alone && class.may_join_exponentials();
+        // On an H200 softmax takes 3 % less time so at 16384 columns and as much at 65536, layer_norm as much and 6 % more; of rows that are read again
+        // both do.
+        let pays =
+            is_alone && class.may_join_exponentials() || needed * vector > schedule.held_columns() && class.may_join();
         if pays && joining.check(class, arch).is_ok() { joining } else { schedule }
     }
 
@@ -86,6 +88,15 @@ impl RowsSchedule {
         let joining = RowsSchedule { joins: true, ..schedule };
         let pays = class.may_join_exponentials() && joining.check(class, arch).is_ok();
         Some(if pays { joining } else { schedule })
+    }
+
+    /// What is carried in place of this one where Hopper's family has a schedule that holds so many columns: two blocks that share a row lead
+    /// nowhere then, and one that holds half as much does where there are a few rows (`docs/results/rows-h100/choice-seed307.txt`).
+    pub(super) fn beside_rings_of(self, columns: u32, class: &Class, arch: Arch) -> Self {
+        let alone = RowsSchedule { cluster: 1, blocks_per_sm: 0, ..self };
+        let is_shared = (self.threads_per_row, self.cluster, self.blocks_per_sm) == (MOST_THREADS, 2, 1);
+        let is_left = is_shared && columns >= self.held_columns() && alone.check(class, arch).is_ok();
+        if is_left { alone } else { self }
     }
 
     /// Strips of whole lines of memory, or of the whole row where it is shorter.
@@ -116,7 +127,7 @@ impl RowsSchedule {
         if needed > held && self.cluster > 0 {
             (self.cluster, self.blocks_per_sm) = (2, 1);
             self.vectors = if needed > 2 * held { MOST_COLUMNS / self.vector } else { self.vectors };
-        } else if class.read_matrices().count() == 1 {
+        } else if needed <= held && class.read_matrices().count() == 1 {
             self.blocks_per_sm = 1;
         }
     }

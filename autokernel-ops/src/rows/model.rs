@@ -12,38 +12,39 @@ use crate::forecast::{Forecast, Machine};
 use crate::operation::Class as _;
 
 /// Widths that the images of a kernel serve where nothing was tuned, in columns.
-pub const WIDTHS: [u32; 6] = [4096, 1024, 16_384, 256, 65_536, 8192];
+pub const WIDTHS: [u32; 7] = [4096, 1024, 16_384, 256, 65_536, 8192, 2048];
 
 /// Share of the memory's datasheet bandwidth that a plain copy reaches.
-const MEMORY_SHARE: f64 = 0.9;
+const MEMORY_SHARE: f64 = 0.97;
 /// The bandwidth of the caches, of an SM and of all, over the memory's.
 const CACHES_OVER_MEMORY: f64 = 6.0;
 /// Bytes of rows under way that the caches still have when they are read again; of twice as many they have none.
-const CACHED_BYTES: f64 = 18e6;
-/// Bytes that an SM takes from L2 and gives to it in a microsecond: 64 a clock at 1.7 GHz.
-const PORT_BYTES_PER_US: f64 = 64.0 * 1700.0;
+const CACHED_BYTES: f64 = 15.4e6;
+/// Bytes that an SM takes from L2 and gives to it in a microsecond: 89 a clock at 1.7 GHz.
+const PORT_BYTES_PER_US: f64 = 89.0 * 1700.0;
 /// Of the memory's time, what rows of twice as many stretches lose that one pass reads, and clusters of twice as many blocks, which leave
 /// together.
-const STRETCHED: f64 = 0.055;
+const STRETCHED: f64 = 0.07;
 const CLUSTERED: f64 = 0.1;
 /// What a request takes beside its bytes, in microseconds, while others are under way.
-const REQUEST_US: f64 = 0.2;
-/// A reduction among the lanes of a warp, and what a barrier among warps and an exchange among blocks add.
-const SHUFFLES_US: f64 = 0.05;
-const BARRIER_US: f64 = 0.05;
-const EXCHANGE_US: f64 = 0.33;
+const REQUEST_US: f64 = 0.4;
+/// A reduction among the threads of a block, and what an exchange among blocks adds.
+const REDUCTION_US: f64 = 0.05;
+const EXCHANGE_US: f64 = 0.73;
+/// What a cluster of twice as many blocks begins later than the one before it ended.
+const REPLACED_US: f64 = 0.68;
 /// From the launch to the first instruction, and from the last to the end.
-pub(super) const LAUNCH_US: f64 = 1.8;
-/// Operations that an SM issues in a microsecond: 128 lanes at 1.7 GHz.
-const OPERATIONS_PER_US: f64 = 128.0 * 1700.0;
+pub(super) const LAUNCH_US: f64 = 1.2;
+/// Operations that an SM issues in a microsecond: 128 lanes at 1.9 GHz.
+const OPERATIONS_PER_US: f64 = 128.0 * 1900.0;
 /// Operations that loading, widening and storing an element take beside the body's own.
-const MOVING: f64 = 2.0;
+const MOVING: f64 = 3.1;
 /// Operations of a function that is more than an instruction.
-const FUNCTION: f64 = 6.7;
+const FUNCTION: f64 = 6.9;
 /// Operations that an element of a `Row` takes whose vectors are not the matrices'.
-const SHIFTING: f64 = 7.0;
+const SHIFTING: f64 = 0.2;
 /// Of what is not the bottleneck, the share that is not hidden behind it.
-const CONTENTION: f64 = 0.1;
+const CONTENTION: f64 = 0.18;
 
 /// One image on one GPU.
 #[derive(Clone, Debug)]
@@ -89,9 +90,13 @@ impl Image {
     fn memory_us(&self, extents: &Extents, turns: Turns) -> f64 {
         let bytes_per_us = self.bytes_per_us();
         // Between two stretches of a row nothing of its threads is under way; where later passes find it in a cache, that is less.
-        let stretched = if self.class.passes.len() > 1 { 0.0 } else { STRETCHED * self.stretches(extents).log2() };
+        let stretched = if self.class.passes.len() > 1 {
+            0.0
+        } else {
+            STRETCHED * (self.stretches(extents) * self.requests(extents)).log2()
+        };
         let leaves = self.schedule.blocks_per_sm == 0;
-        let clustered = if leaves { CLUSTERED * f64::from(self.schedule.cluster.max(1)).log2() } else { 0.0 };
+        let clustered = if leaves { CLUSTERED * self.clustered() } else { 0.0 };
         let under_way = turns.at_once * f64::from(self.schedule.rows_per_block) * self.row_bytes(extents, Role::Input);
         let missed = (under_way / CACHED_BYTES - 1.0).clamp(0.0, 1.0);
         let again = self.again(extents) * (missed + (1.0 - missed) / CACHES_OVER_MEMORY);
@@ -119,6 +124,18 @@ impl Image {
         f64::from(self.in_vectors(extents).div_ceil(self.schedule.held_columns().max(1)).max(1))
     }
 
+    /// Requests of a thread for such a part, one after the other: threads do not hold all vectors of rows that begin anywhere at once
+    /// (`Held` of `rows_sm80.cuh`).
+    fn requests(&self, extents: &Extents) -> f64 {
+        let is_ragged = !extents.size(1).is_multiple_of(self.schedule.vector);
+        if is_ragged && !self.is_held(extents) && self.schedule.vectors > 1 { 2.0 } else { 1.0 }
+    }
+
+    /// Doublings from one block to a cluster.
+    fn clustered(&self) -> f64 {
+        f64::from(self.schedule.cluster.max(1)).log2()
+    }
+
     /// Arithmetic of every lane, on one SM: the code is straight, so that vectors which a row does not have are computed, too.
     fn compute_us(&self, extents: &Extents) -> f64 {
         let lanes = f64::from(extents.size(0)) * self.stretches(extents) * f64::from(self.schedule.held_columns());
@@ -130,21 +147,23 @@ impl Image {
 
     /// What the rows of a team take one after the other, each its loads, its arithmetic and its reductions.
     fn chain_us(&self, extents: &Extents, turns: Turns) -> f64 {
-        let RowsSchedule { rows_per_block, cluster, blocks_per_sm, threads_per_row, .. } = self.schedule;
+        let RowsSchedule { rows_per_block, cluster, blocks_per_sm, .. } = self.schedule;
         let is_ahead = blocks_per_sm > 0 && self.is_held(extents);
         // A block that stays requests its next row before it computes one.
         let (requests, read) = match (self.is_held(extents), is_ahead) {
             (_, true) => (1.0 / turns.count, 0.0),
             (true, _) => (1.0, 1.0),
-            _ => (self.passes() * self.stretches(extents), 1.0 + self.read_again(extents)),
+            _ => (self.passes() * self.stretches(extents) * self.requests(extents), 1.0 + self.read_again(extents)),
         };
         let share = f64::from(rows_per_block) / f64::from(cluster.max(1));
         let bytes = self.row_bytes(extents, Role::Output) + read * self.row_bytes(extents, Role::Input);
         let compute = self.compute_us(extents) / f64::from(extents.size(0).max(1));
-        let barrier = if threads_per_row > 32 { BARRIER_US } else { 0.0 };
         let exchange = if cluster > 1 { EXCHANGE_US } else { 0.0 };
-        let reductions = self.passes() * (SHUFFLES_US + barrier + exchange);
-        turns.count * (requests * REQUEST_US + reductions + share * (bytes / PORT_BYTES_PER_US + compute))
+        let reductions = self.passes() * (REDUCTION_US + exchange);
+        // A cluster that follows another one begins once all of its blocks find room.
+        let replaced =
+            if blocks_per_sm == 0 { (turns.count - 1.0).max(0.0) * REPLACED_US * self.clustered() } else { 0.0 };
+        replaced + turns.count * (requests * REQUEST_US + reductions + share * (bytes / PORT_BYTES_PER_US + compute))
     }
 
     fn passes(&self) -> f64 {

@@ -186,8 +186,10 @@ impl operation::Class for Class {
     }
 
     fn portfolio(&self, arch: Arch) -> Vec<Schedule> {
-        let portable = model::portfolio(self, arch).into_iter().map(Schedule::from);
-        portable.chain(sm90::portfolio(self, arch).into_iter().map(Schedule::from)).collect()
+        let rings = sm90::portfolio(self, arch);
+        let longest = rings.iter().map(sm90::RingSchedule::held_columns).max().unwrap_or(0);
+        let portable = model::portfolio(self, arch).into_iter().map(|it| it.beside_rings_of(longest, self, arch));
+        portable.map(Schedule::from).chain(rings.into_iter().map(Schedule::from)).collect()
     }
 
     fn forecast(&self, schedule: &Schedule, _: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>> {

@@ -64,11 +64,4 @@ pub const BODIES: [NamedBody; 7] = [
 ];
 
 /// The widths for which a schedule is compiled.
-pub const WIDTHS: [u32; 6] = [256, 1024, 4096, 8192, 16_384, 65_536];
-
-/// Bodies that are timed by schedules of Hopper's family too, at these widths where rows have so many bytes.
-pub const RING_BODIES: [&str; 4] = ["softmax", "rms_norm", "layer_norm", "add_rms_norm"];
-/// In columns.
-pub const RING_WIDTHS: [u32; 3] = [8192, 16_384, 65_536];
-/// Of a row.
-pub const RING_BYTES: u32 = 32 << 10;
+pub const WIDTHS: [u32; 2] = [1024, 65_536];

@@ -212,21 +212,26 @@ impl Declared {
 }
 
 /// Launches every kernel on random shapes of up to about `elements` elements, `cases` each where `AUTOKERNEL_CASES` says no
-/// other number, and holds it against its body in fp64.
+/// other number, and holds it against its body in fp64. Processes may share the problems; how many this one had is returned.
 ///
 /// # Panics
 /// One gives something else; the message says where.
-pub fn check(device: &Device, cases: u64, elements: usize) {
+pub fn check(device: &Device, cases: u64, elements: usize) -> usize {
     let seed = settings::number("AUTOKERNEL_SEED", 21);
     let mut rng = StdRng::seed_from_u64(seed);
+    let (mut drawn, mut checked) = (0, 0);
     for kernel in catalogue() {
         let problem = kernel.problem();
         for case in 0..settings::number("AUTOKERNEL_CASES", cases) {
             let columns = rng.random_range(1..=elements / 2);
             let rows = rng.random_range(1..=(elements / columns).clamp(1, 70));
+            drawn += 1;
+            if !settings::is_of_this_process(drawn) {
+                continue;
+            }
             let mut places = StdRng::seed_from_u64(seed ^ case);
             let place = |rows, columns| Placement::random(&mut places, rows, columns);
-            let checked = check_launch(
+            let told = check_launch(
                 device,
                 &problem,
                 |arguments| kernel.kernel.launch(device, arguments),
@@ -234,7 +239,9 @@ pub fn check(device: &Device, cases: u64, elements: usize) {
                 (Values::Uniform, seed + case),
                 place,
             );
-            checked.unwrap_or_else(|report| panic!("{} on {device}: {report}", kernel.name));
+            told.unwrap_or_else(|report| panic!("{} on {device}: {report}", kernel.name));
+            checked += 1;
         }
     }
+    checked
 }

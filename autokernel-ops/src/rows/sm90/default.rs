@@ -23,7 +23,7 @@ const READ_AGAIN: u32 = 32 << 10;
 /// Columns, about, of rows that begin anywhere; threads of a block that takes those, columns of each, and blocks an SM.
 const SHIFTED_COLUMNS: u32 = 4096;
 const SHIFTED_THREADS: u32 = 256;
-const SHIFTED_BLOCKS: [u32; 3] = [4, 3, 2]; // of 16-bit elements; of wider ones from the second on
+const SHIFTED_BLOCKS: [u32; 3] = [4, 3, 2];
 
 impl RingSchedule {
     /// The schedule that serves rows of about `columns` elements where nothing was tuned; none where no cluster holds them.
@@ -66,7 +66,8 @@ impl RingSchedule {
         tried.find_map(|(held, stages, teams)| of(held, stages, teams))
     }
 
-    /// The schedule of blocks that keep `Row`s as rows that begin anywhere need them; none where there are no such `Row`s.
+    /// The schedule of blocks that keep `Row`s as rows that begin anywhere need them; none where there are no such `Row`s, and of elements of more
+    /// than 16 bits, for which the portable family leads.
     pub fn for_shifted(class: &Class, arch: Arch) -> Option<Self> {
         let vector = vector(class);
         let of = |blocks_per_sm| RingSchedule {
@@ -82,7 +83,7 @@ impl RingSchedule {
             blocks_per_sm,
             draws: false,
         };
-        let tried = SHIFTED_BLOCKS.into_iter().skip(usize::from(widest(class) > 2));
+        let tried = SHIFTED_BLOCKS.into_iter().filter(|_| widest(class) <= 2);
         tried.map(of).find(|schedule| schedule.check(class, arch).is_ok())
     }
 
@@ -112,7 +113,7 @@ fn vector(class: &Class) -> u32 {
 }
 
 /// Bytes of a row of the widest matrix that is read.
-fn row_bytes(class: &Class, columns: u32) -> u32 {
+pub(super) fn row_bytes(class: &Class, columns: u32) -> u32 {
     columns.saturating_mul(class.read_matrices().map(|dtype| dtype.bytes()).max().unwrap_or(0))
 }
 

@@ -2,7 +2,7 @@
 
 use autokernel_core::Extents;
 
-use super::default::{leads, reads_again};
+use super::default::{leads, reads_again, row_bytes};
 use super::schedule::RingSchedule;
 use crate::forecast::{Forecast, Machine};
 use crate::operation::Class as _;
@@ -13,19 +13,19 @@ use crate::rows::schedule::RowsSchedule;
 
 /// What a launch of blocks that fill an SM begins later, in microseconds: they find no room before those of the launch before
 /// have left, and their first rows come together.
-const STAY_US: f64 = 1.0;
+const STAY_US: f64 = 1.9;
 /// From a request to its data, in microseconds, while others are under way.
-const LOAD_US: f64 = 0.8;
-/// Of what is not the bottleneck, the share that is not hidden behind it: copies go on while teams reduce and write.
-const CONTENTION: f64 = 0.05;
-/// What rows take longer that the ring cannot bring, by blocks laid out for those it can.
-const WITHOUT: f64 = 1.3;
-/// The same of rows that begin anywhere and come by the ring, where the portable family reads several `Row`s again for each.
-const SHIFTED: f64 = 0.75;
+const LOAD_US: f64 = 1.4;
+/// Of what the portable family takes, what rows take that begin anywhere and come by the ring, where that family reads several `Row`s again
+/// for each.
+const SHIFTED: f64 = 0.9;
 /// Rows of a team from which on what it begins later no longer matters.
 const FEW_TURNS: u32 = 4;
+/// Bytes of a row from which on `Row`s that are kept pay, where the portable family reads several again for each: those of a carried image that
+/// rows fill by more than half lead from here on.
+const KEEPING_BYTES: u32 = 20_000;
 /// What rows take longer of which the portable family holds so many at once that their loads cover each other.
-const SHORT: f64 = 1.1;
+const SHORT: f64 = 1.26;
 
 /// One image on one GPU.
 #[derive(Clone, Debug)]
@@ -65,7 +65,9 @@ impl Image {
         let RingSchedule { rows_per_block, cluster, blocks_per_sm, .. } = self.schedule;
         let teams = self.portable.machine.sm_count * blocks_per_sm * rows_per_block / cluster;
         let [rows, columns] = [0, 1].map(|dim| extents.size(dim));
-        leads(&self.portable.class, columns) && 2 * columns > self.schedule.held_columns() && rows >= FEW_TURNS * teams
+        let class = &self.portable.class;
+        let is_long = leads(class, columns) || reads_again(class) && row_bytes(class, columns) >= KEEPING_BYTES;
+        is_long && 2 * columns > self.schedule.held_columns() && rows >= FEW_TURNS * teams
     }
 }
 
@@ -78,13 +80,13 @@ impl Forecast for Image {
             return SHIFTED * self.portable.predicted_ms(&in_vectors);
         }
         if columns > self.schedule.held_columns() || !columns.is_multiple_of(self.schedule.vector) {
-            return WITHOUT * self.portable.predicted_ms(extents);
+            return self.portable.predicted_ms(extents);
         }
         let [memory, rest @ ..] = self.portable.limits_us(extents);
         let memory = memory * self.pauses(extents);
+        // Copies go on while teams reduce and write.
         let slowest = rest.into_iter().fold(memory, f64::max);
-        let hidden = memory + rest.into_iter().sum::<f64>() - slowest;
         let length = if self.is_where_it_leads(extents) { 1.0 } else { SHORT };
-        (LAUNCH_US + STAY_US + length * (slowest + CONTENTION * hidden)) * 1e-3
+        (LAUNCH_US + STAY_US + length * slowest) * 1e-3
     }
 }

@@ -138,7 +138,7 @@ fn layer_norm(dtype: Dtype) -> Body {
 
 #[test]
 fn rows_that_begin_anywhere_are_left_to_the_ring_where_several_rows_would_be_read_again() {
-    for dtype in [Dtype::Bf16, Dtype::F16, Dtype::F32] {
+    for dtype in [Dtype::Bf16, Dtype::F16] {
         let class = class(layer_norm(dtype));
         assert!(RingSchedule::for_shifted(&class, Arch::SM_90A).unwrap().shifts());
         assert_eq!(chosen(&class, 4096, 4099), Family::RowsSm90, "{class}");
@@ -147,6 +147,8 @@ fn rows_that_begin_anywhere_are_left_to_the_ring_where_several_rows_would_be_rea
         }
     }
     assert_eq!(RingSchedule::for_shifted(&class(cases::softmax()), Arch::SM_90A), None, "no Row is kept");
+    // Measured on an H100: the portable family takes 6 % less.
+    assert_eq!(chosen(&class(layer_norm(Dtype::F32)), 4096, 4099), Family::RowsSm80);
 }
 
 /// The family of what a launch on an H200 takes.
