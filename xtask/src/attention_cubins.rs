@@ -36,11 +36,17 @@ pub struct Options {
     /// with `--sweep` those with every share of exponentials that is computed by FMA.
     #[arg(long, conflicts_with_all = ["decoding", "portable"])]
     bodies: bool,
+    /// For windows.py: causal heads of 64 and 128 without a window and with each of some, by the schedules that kernels carry for whole
+    /// tiles.
+    #[arg(long, conflicts_with_all = ["decoding", "portable", "bodies", "sweep"])]
+    windows: bool,
 }
 
 const HEADS: [u32; 4] = [64, 96, 128, 256];
 const HEADS_OF_DECODING: [u32; 2] = [64, 128];
 const HEADS_OF_BODIES: [u32; 2] = [64, 128];
+/// 0 is none.
+const WINDOWS: [u32; 5] = [0, 8192, 4096, 1024, 256];
 /// How caches of decoding lie.
 const CACHES: [Keys; 4] = [Keys::Whole, Keys::Counted, Keys::Paged(16), Keys::Paged(64)];
 
@@ -62,7 +68,8 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         let page = if let Keys::Paged(page) = problem.sequences.keys { page } else { 0 };
         Ok(json!({
             "name": name, "body": body, "file": file, "symbol": source.symbol, "check": !options.sweep, "speed": true,
-            "D": problem.head_dim, "DV": problem.value_dim, "T": "bf16", "causal": problem.causal, "WINDOW": 0,
+            "D": problem.head_dim, "DV": problem.value_dim, "T": "bf16", "causal": problem.causal,
+            "WINDOW": problem.window.unwrap_or(0),
             "SCALE": problem.scale, "C": rows / 64, "BN": tile_keys, "stages": stages, "portable": matches!(schedule, Schedule::Sm80(_)),
             "keys": problem.sequences.slug().trim_start_matches('_'), "page": page, "plan": plan,
         }))
@@ -78,6 +85,11 @@ fn problems(options: &Options) -> Result<Vec<(&'static str, Problem)>> {
     if options.bodies {
         let plain = HEADS_OF_BODIES.into_iter().flat_map(|dim| [false, true].map(|causal| problem(dim, causal)));
         return Ok(plain.map(|problem| bodies::of(&problem)).collect::<Result<Vec<_>>>()?.concat());
+    }
+    if options.windows {
+        let windows = HEADS_OF_BODIES.into_iter().flat_map(|dim| WINDOWS.map(|window| (dim, window)));
+        let of = |(dim, window)| ("", Problem { window: Some(window).filter(|it| *it != 0), ..problem(dim, true) });
+        return Ok(windows.map(of).collect());
     }
     Ok(plain(options).into_iter().map(|problem| ("", problem)).collect())
 }
@@ -129,13 +141,13 @@ fn problem(head_dim: u32, causal: bool) -> Problem {
 /// Those of one kernel for whole tiles, whose arguments run.py passes, or of one for decoding; or portable ones.
 fn schedules(problem: &Problem, options: &Options) -> Vec<Schedule> {
     let class = problem::Problem::Attention(problem.clone()).class();
-    let Options { sweep, decoding, portable, bodies, .. } = *options;
+    let Options { sweep, decoding, portable, bodies, windows, .. } = *options;
     let all = match (portable, sweep) {
         (true, false) if problem.sequences.are_whole() => {
             [class.portfolio(Arch::SM_80), class.portfolio(Arch::SM_90A)].concat()
         }
         (true, false) => class.portfolio(Arch::SM_80),
-        _ if bodies => class.portfolio(Arch::SM_90A),
+        _ if bodies || windows => class.portfolio(Arch::SM_90A),
         (true, true) => class.schedules(Family::AttentionSm80, Arch::SM_80),
         (false, true) => class.schedules(Family::AttentionSm90, Arch::SM_90A),
         (false, false) => class.portfolio(Arch::SM_90A),
@@ -143,7 +155,7 @@ fn schedules(problem: &Problem, options: &Options) -> Vec<Schedule> {
     let wanted = |it: &Schedule| match (portable, decoding) {
         (true, _) => !sweep || (!it.shares_keys() && it.stages() <= 3 && [32, 64, 96, 128].contains(&it.tile_keys())),
         (_, true) => it.shares_keys() && it.tile_queries() == 64 && (!sweep || it.tile_keys().is_multiple_of(64)),
-        _ if bodies => !it.shares_keys() && it.tile_queries() > 64,
+        _ if bodies || windows => !it.shares_keys() && it.tile_queries() > 64,
         (_, false) => !it.shares_keys() && (!sweep || (it.stages() == 2 && it.tile_keys() >= 64)),
     };
     let all: Vec<Schedule> = all.iter().filter_map(|it| Schedule::try_from(it).ok()).filter(wanted).collect();
@@ -162,10 +174,11 @@ fn with_shares(schedules: &[Schedule]) -> Vec<Schedule> {
     schedules.iter().flat_map(of).collect()
 }
 
-/// `d128c_2x176s2pp`: heads, causal, how sequences lie, consumers and keys of a block, stages, ping-pong, `k` where blocks
+/// `d128c_2x176s2pp`: heads, causal, its window (`w1024`), how sequences lie, consumers and keys of a block, stages, ping-pong, `k` where blocks
 /// share keys; or of the portable family `d128c_w4x32x64s2`: warps, rows of each and keys of a block. A body's name stands last.
 fn name(problem: &Problem, body: &str, schedule: &Schedule) -> String {
     let causal = if problem.causal { "c" } else { "" };
+    let window = problem.window.map(|window| format!("w{window}")).unwrap_or_default();
     let sequences = problem.sequences.slug();
     let of_schedule = match schedule {
         Schedule::Sm80(it) => {
@@ -179,5 +192,5 @@ fn name(problem: &Problem, body: &str, schedule: &Schedule) -> String {
         }
     };
     let body = if body.is_empty() { String::new() } else { format!("_{body}") };
-    format!("d{}{causal}{sequences}_{of_schedule}{body}", problem.head_dim)
+    format!("d{}{causal}{window}{sequences}_{of_schedule}{body}", problem.head_dim)
 }

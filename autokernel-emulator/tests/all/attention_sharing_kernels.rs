@@ -17,6 +17,10 @@ pub fn of(packed_queries: bool, keys: Keys) -> Problem {
 const SCHEDULE: AttentionSchedule =
     AttentionSchedule { consumers: 1, tile_keys: 32, stages: 3, ping_pong: false, share_keys: true, exp_by_fma: 0 };
 
+/// As many boxes of small pages as a producer has warps, and twice as many.
+const OF_WARPS: AttentionSchedule = AttentionSchedule { tile_keys: 64, stages: 2, ..SCHEDULE };
+const OF_WARPS_TWICE: AttentionSchedule = AttentionSchedule { tile_keys: 128, ..OF_WARPS };
+
 /// One query of each head on more keys than blocks share evenly; several tiles of rows; fewer keys than blocks; one of each; and
 /// so many keys that blocks draw shares of a tile.
 pub const SIZES: [Sizes; 5] = [
@@ -50,6 +54,8 @@ kernels! {
     keys_that_a_body_hides_are_right_whichever_block_has_them: hidden(), SCHEDULE;
     keys_that_the_device_counts_are_right: of(false, Keys::Counted), SCHEDULE;
     keys_in_small_pages_are_right: Problem { causal: true, ..of(false, Keys::Paged(16)) }, SCHEDULE;
+    keys_in_small_pages_that_warps_copy_together_are_right:
+        Problem { causal: true, ..of(false, Keys::Paged(16)) }, OF_WARPS;
     keys_in_large_pages_are_right: Problem { head_dim: 96, value_dim: 80, ..of(false, Keys::Paged(64)) }, SCHEDULE;
     packed_sequences_are_right: Problem { causal: true, ..of(true, Keys::Packed) }, SCHEDULE;
     packed_sequences_with_a_window_are_right:
@@ -78,18 +84,39 @@ fn the_reference_agrees_with_fp64_wherever_sequences_lie() {
     }
 }
 
+/// More sequences than a warp has lanes, some of which have no key.
+const MANY: Sizes = Sizes { batch: 75, heads: 2, groups: 1, queries: 1, keys: 70 };
+
+#[test]
+fn batches_of_more_sequences_than_lanes_are_right() {
+    let test = "batches_of_more_sequences_than_lanes_are_right";
+    let Some(compiler) = Compiler::find(test) else { return };
+    for (problem, schedule) in [
+        (of(false, Keys::Whole), SCHEDULE),
+        (of(false, Keys::Counted), SCHEDULE),
+        (of(true, Keys::Packed), SCHEDULE),
+        (of(false, Keys::Paged(16)), OF_WARPS_TWICE),
+    ] {
+        Compiled::new(&compiler, &problem, schedule).check(MANY, Variation::default());
+    }
+}
+
 #[test]
 fn what_a_careless_edit_of_shares_breaks_is_noticed() {
     let Some(compiler) = Compiler::find("what_a_careless_edit_of_shares_breaks_is_noticed") else { return };
-    for change in MUTANTS {
-        let compiled = Compiled::changed(&compiler, &of(false, Keys::Counted), SCHEDULE, Some(change)).unwrap();
-        let noticed = (0..).zip(SIZES).any(|(seed, sizes)| compiled.run(sizes, Variation::numbered(seed)).is_err());
+    let of_counted = MUTANTS.map(|change| (of(false, Keys::Counted), SCHEDULE, change));
+    let of_pages = MUTANTS_OF_PAGES.map(|change| (of(false, Keys::Paged(16)), OF_WARPS, change));
+    let of_whole = MUTANTS_OF_WHOLE.map(|change| (of(false, Keys::Whole), SCHEDULE, change));
+    for (problem, schedule, change) in of_counted.into_iter().chain(of_pages).chain(of_whole) {
+        let compiled = Compiled::changed(&compiler, &problem, schedule, Some(change)).unwrap();
+        let sizes = SIZES.into_iter().chain([MANY]);
+        let noticed = (0..).zip(sizes).any(|(seed, sizes)| compiled.run(sizes, Variation::numbered(seed)).is_err());
         assert!(noticed, "{change:?}");
     }
 }
 
 /// Changes that a careless edit could make, each of which a run must notice: in results, or as a race.
-const MUTANTS: [Change<'_>; 12] = [
+const MUTANTS: [Change<'_>; 15] = [
     mutant("sm90_attention_multiplier.cuh", "if constexpr (G::kClearsValues) clear_values", "if (false) clear_values"),
     mutant("sm90_attention_multiplier.cuh", "    ptx::fence_async_proxy();\n", ""),
     mutant("attention_finish.cuh", "meet();  // what one thread says", "// what one thread says"),
@@ -102,6 +129,35 @@ const MUTANTS: [Change<'_>; 12] = [
     mutant("attention_shares.cuh", "skipped = 0;", ""),
     mutant("sm90_attention_sharing.cuh", "!sequences.holds(args)", "false"),
     mutant("attention_sequences.cuh", "args.lengths, number, args.keys)", "args.lengths, number, args.keys + 3)"),
+    mutant("attention_shares.cuh", "up_to = up_to_own(first = 0);", "first = 0;"),
+    mutant("attention_shares.cuh", "      rest -= last(up_to);\n", ""),
+    mutant("attention_shares.cuh", "up_to - own), found)", "up_to), found)"),
+];
+
+/// Where warps copy small pages together.
+const MUTANTS_OF_PAGES: [Change<'_>; 4] = [
+    mutant(
+        "sm90_attention_sharing_producer.cuh",
+        "(warp * kBoxesOfWarp + threadIdx.x % kWarpSize)",
+        "(threadIdx.x % kWarpSize)",
+    ),
+    mutant("sm90_attention_sharing_producer.cuh", "if (threadIdx.x == 0) ptx", "if (threadIdx.x % kWarpSize == 0) ptx"),
+    mutant(
+        "sm90_attention_sharing_producer.cuh",
+        "load_values(args, piece, of_values, policy)",
+        "load_values(args, piece, next, policy)",
+    ),
+    mutant(
+        "sm90_attention_sharing_producer.cuh",
+        "ptx::mbarrier_wait(barriers.empty(cursor.stage), cursor.parity ^ 1);",
+        "",
+    ),
+];
+
+/// Where sequences are whole.
+const MUTANTS_OF_WHOLE: [Change<'_>; 2] = [
+    mutant("attention_shares.cuh", "cut(each * args.batch)", "cut(each)"),
+    mutant("attention_shares.cuh", "begin - number * each", "begin"),
 ];
 
 const fn mutant(file: &'static str, before: &'static str, after: &'static str) -> Change<'static> {

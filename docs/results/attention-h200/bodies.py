@@ -70,7 +70,7 @@ def wrong(kernel, rng):
     queries = rng.choice([1, rng.randint(1, 300), rng.randint(1, 1500)])
     keys = rng.choice([1, queries, rng.randint(1, 400), rng.randint(1, 2500)])
     of = lambda rows, heads, amplitude=1.0: strided(rng.random() < 0.5, batch, heads, rows, variant["D"], amplitude, rng)
-    q, k, v = of(queries, heads, rng.choice([1.0, 1.0, 30.0])), of(keys, groups), of(keys, groups)
+    q, k, v = of(queries, heads, rng.choice([1.0, 1.0, 30.0, 3000.0])), of(keys, groups), of(keys, groups)
     given = operands(variant["body"], heads, keys)
     memory = torch.full((batch * heads * queries * variant["D"] + 512,), GUARD, device="cuda", dtype=torch.bfloat16)
     out = memory[256:-256].view(batch, heads, queries, variant["D"])

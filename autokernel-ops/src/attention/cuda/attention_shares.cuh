@@ -118,17 +118,12 @@ struct Line {
   uint32_t each = 0;
   uint32_t longer = 0;
 
-  // Of a whole warp.
-  template <typename Args, typename Batch>
-  __device__ __forceinline__ Line(const Args& args, const Batch& sequences)
-      : sharing(args.heads / args.groups), groups(args.groups) {
-    for (int number = threadIdx.x % kWarpSize; number < args.batch; number += kWarpSize) {
-      count += of_sequence(sequences.own(args, number));
-    }
-#pragma unroll
-    for (int distance = kWarpSize / 2; distance > 0; distance /= 2) {
-      count += __shfl_xor_sync(kAllLanes, static_cast<long long>(count), distance);
-    }
+  template <typename Args>
+  __device__ __forceinline__ explicit Line(const Args& args) : sharing(args.heads / args.groups), groups(args.groups) {}
+
+  // Cuts so many places into shares.
+  __device__ __forceinline__ void cut(int64_t places) {
+    count = places;
     if (count == 0) return;
     shares = count < gridDim.x ? static_cast<uint32_t>(count) : gridDim.x;
     each = static_cast<uint32_t>(count / shares);
@@ -188,11 +183,16 @@ struct Share {
 
   // Of a whole warp.
   template <typename Args, typename Batch>
-  __device__ __forceinline__ Share(const Args& args, const Batch& sequences) : line(args, sequences) {
-    begin = line.begin(blockIdx.x);
-    count = line.begin(blockIdx.x + 1) - begin;
-    sequence = {};
-    if (count != 0) find(args, sequences);
+  __device__ __forceinline__ Share(const Args& args, const Batch& sequences) : line(args), sequence{} {
+    if constexpr (G::Sequences::kAreWhole) {
+      const int64_t each = line.of_sequence(sequences.any(args, 0));
+      cut(each * args.batch);
+      if (count == 0) return;
+      const int number = begin / each;
+      find(sequences.any(args, number), begin - number * each);
+    } else {
+      find_sequence(args, sequences);
+    }
   }
   template <typename Args>
   __device__ __forceinline__ explicit Share(const Args& args) : Share(args, Known<typename G::Sequences>()) {}
@@ -241,29 +241,53 @@ struct Share {
   }
 
  private:
-  // The sequence by a scan, one a lane; then the group, and the tile.
+  __device__ __forceinline__ void cut(int64_t places) {
+    line.cut(places);
+    begin = line.begin(blockIdx.x);
+    count = line.begin(blockIdx.x + 1) - begin;
+  }
+
+  // Where a share of sequences that differ begins, by a scan of them, one a lane: batches of no more are read once.
   template <typename Args, typename Batch>
-  __device__ __forceinline__ void find(const Args& args, const Batch& sequences) {
+  __device__ __forceinline__ void find_sequence(const Args& args, const Batch& sequences) {
     const int lane = threadIdx.x % kWarpSize;
-    int64_t rest = begin;
-    for (int first = 0; first < args.batch; first += kWarpSize) {
-      int64_t own = 0;
-      if (first + lane < args.batch) own = line.of_sequence(sequences.own(args, first + lane));
+    const auto last = [](int64_t of_lane) { return __shfl_sync(kAllLanes, static_cast<long long>(of_lane), kWarpSize - 1); };
+    int64_t own;
+    const auto up_to_own = [&](int first) {
+      own = first + lane < args.batch ? line.of_sequence(sequences.own(args, first + lane)) : 0;
       int64_t up_to = own;
 #pragma unroll
       for (int distance = 1; distance < kWarpSize; distance *= 2) {
         const int64_t other = __shfl_up_sync(kAllLanes, static_cast<long long>(up_to), distance);
         if (lane >= distance) up_to += other;
       }
-      const uint32_t behind = __ballot_sync(kAllLanes, up_to > rest);
-      if (behind != 0) {
-        const int found = ones(~behind);  // sums only grow from lane to lane
-        rest -= __shfl_sync(kAllLanes, static_cast<long long>(up_to - own), found);
-        sequence = sequences.any(args, first + found);
-        break;
-      }
-      rest -= __shfl_sync(kAllLanes, static_cast<long long>(up_to), kWarpSize - 1);
+      return up_to;
+    };
+    int first = 0;
+    int64_t up_to = up_to_own(0);
+    int64_t places = last(up_to);
+    if (args.batch > kWarpSize) {
+#pragma unroll 1
+      for (first = kWarpSize; first < args.batch; first += kWarpSize) places += last(up_to_own(first));
+      up_to = up_to_own(first = 0);
     }
+    cut(places);
+    if (count == 0) return;
+    int64_t rest = begin;
+    uint32_t behind;
+#pragma unroll 1
+    while ((behind = __ballot_sync(kAllLanes, up_to > rest)) == 0) {
+      rest -= last(up_to);
+      up_to = up_to_own(first += kWarpSize);
+    }
+    const int found = ones(~behind);  // sums only grow from lane to lane
+    rest -= __shfl_sync(kAllLanes, static_cast<long long>(up_to - own), found);
+    find(sequences.any(args, first + found), rest);
+  }
+
+  // The group, and the tile, of a place of a sequence.
+  __device__ __forceinline__ void find(const Sequence& of, int64_t rest) {
+    sequence = of;
     const int64_t of_group = line.of_group(sequence);
     group = rest / of_group;
     rest %= of_group;

@@ -31,13 +31,13 @@ struct SharingAttention {
     // are: that is guessed, and held against what memory says then.
     if constexpr (Sequences::kAreWhole) {
       const Share<G> share(args);
-      prefetch(args, share, Known<Sequences>());
+      prefetch(args, shared, share, Known<Sequences>());
       ptx::wait_for_previous_grids();
       attend(args, shared, warpgroup, share);
     } else {
       const Guessed<Sequences> sequences(args);
       Share<G> share(args, sequences);
-      if (sequences.serves) prefetch(args, share, sequences);
+      if (sequences.serves) prefetch(args, shared, share, sequences);
       ptx::wait_for_previous_grids();
       if (!sequences.holds(args)) share = Share<G>(args);
       attend(args, shared, warpgroup, share);
@@ -46,19 +46,28 @@ struct SharingAttention {
 
  private:
   template <typename Batch>
-  __device__ __forceinline__ static void prefetch(const Args& args, const Share<G>& share, const Batch& sequences) {
-    if (threadIdx.x < kWarpSize) SharingProducer<G>::prefetch(args, share, sequences);
+  __device__ __forceinline__ static void prefetch(const Args& args, const Shared<G>& shared, const Share<G>& share,
+                                                  const Batch& sequences) {
+    with_producer(shared, [&](const auto& producer) { producer.prefetch(args, share, sequences); });
   }
 
   __device__ __forceinline__ static void attend(const Args& args, const Shared<G>& shared, int warpgroup,
                                                 const Share<G>& share) {
     if (warpgroup == 0) {
       ptx::release_registers<G::kProducerRegisters>();
-      if (threadIdx.x < kWarpSize) SharingProducer<G>(shared).run(args, share);
+      with_producer(shared, [&](auto& producer) { producer.run(args, share); });
     } else {
       ptx::claim_registers<G::kConsumerRegisters>();
       SharingConsumer<G>(args, shared, warpgroup - 1).run(args, share);
     }
+  }
+
+  // By each warp that copies.
+  template <typename Use>
+  __device__ __forceinline__ static void with_producer(const Shared<G>& shared, Use use) {
+    const int warp = __shfl_sync(kAllLanes, threadIdx.x / kWarpSize, 0);
+    SharingProducer<G> producer(shared, warp);
+    if (warp < SharingProducer<G>::kWarps) use(producer);
   }
 
   // Their blocks take the place of those of this grid that have ended, and wait for the rest.

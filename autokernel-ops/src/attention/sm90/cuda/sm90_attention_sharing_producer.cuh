@@ -1,5 +1,5 @@
 // The producer of shares: a warp that has the copy engine bring keys and values, in whatever order they lie, a lane for each copy
-// of a block.
+// of a block. A warp's copies are issued lane by lane: where they are many, all warps of a warpgroup share them.
 #pragma once
 
 #include "ptx/sm90_tma_3d.cuh"
@@ -14,12 +14,22 @@ struct SharingProducer {
   using Sequences = typename G::Sequences;
   static constexpr int kBoxes = G::kTileKeys / G::kBoxKeys;
   static_assert(kBoxes <= kWarpSize, "a lane has one");
+  // Each has copies of every block, without which it would fall a lap behind, which parities do not tell.
+  static constexpr int kWarps = kBoxes % kWarpsPerWarpgroup == 0 ? kWarpsPerWarpgroup : 1;
+  static constexpr int kBoxesOfWarp = kBoxes / kWarps;
+
+  // Where keys lie: a row, of which sequence or page.
+  struct Box {
+    int row;
+    int matrix;
+  };
 
   Shared<G> shared;
+  int warp;
   Cursor<G::kStages> key_cursor;
   Cursor<G::kStages> value_cursor;
 
-  __device__ __forceinline__ explicit SharingProducer(const Shared<G>& shared) : shared(shared) {}
+  __device__ __forceinline__ SharingProducer(const Shared<G>& shared, int warp) : shared(shared), warp(warp) {}
 
   // In the order in which consumers use them: keys from the last block of a piece to its first, and the values of a block
   // behind the keys of the next.
@@ -27,93 +37,95 @@ struct SharingProducer {
   __device__ __forceinline__ void run(const Args& args, const Share<G>& share) {
     share.for_each_piece(args, [&](const auto& piece) {
       if (piece.blocks.count() == 0) return;
-      if (piece.from != 0) prefetch_queries<G>(args, share.line, piece);
+      if (piece.from != 0 && warp == 0) prefetch_queries<G>(args, share.line, piece);
       // What one tile reads nobody reads again.
       const bool is_read_once = share.line.tiles(piece.sequence) == 1;
       const auto policy = is_read_once ? ptx::L2Policy::kEvictFirst : ptx::L2Policy::kEvictNormal;
-      load_keys(args, piece, piece.blocks.last - 1, policy);
+      Box next = own_box(args, piece, piece.blocks.last - 1);
+      load_keys(args, piece, next, policy);
 #pragma unroll 1
       for (int block = piece.blocks.last - 2; block >= piece.blocks.first; --block) {
-        load_keys(args, piece, block, policy);
-        load_values(args, piece, block + 1, policy);
+        const Box of_values = next;
+        next = own_box(args, piece, block);
+        load_keys(args, piece, next, policy);
+        load_values(args, piece, of_values, policy);
       }
-      load_values(args, piece, piece.blocks.first, policy);
+      load_values(args, piece, next, policy);
     });
   }
 
   // Brings the first queries, and the first block of keys and values of a share, to L2.
   template <typename Args, typename Batch>
-  __device__ __forceinline__ static void prefetch(const Args& args, const Share<G>& share, const Batch& sequences) {
+  __device__ __forceinline__ void prefetch(const Args& args, const Share<G>& share, const Batch& sequences) const {
     share.while_pieces(args, sequences, [&](const auto& piece) {
       if (piece.blocks.count() == 0) return true;
-      prefetch_queries<G>(args, share.line, piece);
-      prefetch_block<G::kHeadPanels>(args, args.k_map, piece, piece.blocks.last - 1);
-      prefetch_block<G::kValuePanels>(args, args.v_map, piece, piece.blocks.last - 1);
+      if (warp == 0) prefetch_queries<G>(args, share.line, piece);
+      const Box own = own_box(args, piece, piece.blocks.last - 1, AsGuess());
+      prefetch_block<G::kHeadPanels>(args.k_map, piece.group, own);
+      prefetch_block<G::kValuePanels>(args.v_map, piece.group, own);
       return false;
     });
   }
 
  private:
-  template <int kPanels, typename Args, typename Piece>
-  __device__ __forceinline__ static void prefetch_block(const Args& args, const TensorMap& map, const Piece& piece,
-                                                        int block) {
-    const int lane = threadIdx.x % kWarpSize;
-    if (lane >= kBoxes) return;
-    const Box from = box_at(args, piece, block * G::kTileKeys + lane * G::kBoxKeys, AsGuess());
+  template <int kPanels>
+  __device__ __forceinline__ static void prefetch_block(const TensorMap& map, int group, const Box& own) {
+    if (!has_box()) return;
 #pragma unroll
     for (int panel = 0; panel < kPanels; ++panel) {
       if constexpr (Sequences::kKeys == Keys::kPacked) {
-        ptx::tma_prefetch_3d(map, panel * kPanel, from.row, piece.group);
+        ptx::tma_prefetch_3d(map, panel * kPanel, own.row, group);
       } else {
-        ptx::tma_prefetch_4d(map, panel * kPanel, from.row, piece.group, from.matrix);
+        ptx::tma_prefetch_4d(map, panel * kPanel, own.row, group, own.matrix);
       }
     }
   }
 
   template <typename Args, typename Piece>
-  __device__ __forceinline__ void load_keys(const Args& args, const Piece& piece, int block, ptx::L2Policy policy) {
-    load_block<G::kHeadPanels>(args, args.k_map, shared.key_barriers(), shared.keys(key_cursor.stage), key_cursor,
-                               piece, block, policy);
+  __device__ __forceinline__ void load_keys(const Args& args, const Piece& piece, const Box& own, ptx::L2Policy policy) {
+    load_block<G::kHeadPanels>(args.k_map, shared.key_barriers(), shared.keys(key_cursor.stage), key_cursor, piece.group, own,
+                               policy);
   }
 
   template <typename Args, typename Piece>
-  __device__ __forceinline__ void load_values(const Args& args, const Piece& piece, int block, ptx::L2Policy policy) {
-    load_block<G::kValuePanels>(args, args.v_map, shared.value_barriers(), shared.values(value_cursor.stage),
-                                value_cursor, piece, block, policy);
+  __device__ __forceinline__ void load_values(const Args& args, const Piece& piece, const Box& own, ptx::L2Policy policy) {
+    load_block<G::kValuePanels>(args.v_map, shared.value_barriers(), shared.values(value_cursor.stage), value_cursor,
+                                piece.group, own, policy);
   }
 
-  template <int kPanels, typename Args, typename Piece>
-  __device__ __forceinline__ static void load_block(const Args& args, const TensorMap& map, const Barriers& barriers,
-                                                    uint32_t destination, Cursor<G::kStages>& cursor,
-                                                    const Piece& piece, int block, ptx::L2Policy policy) {
+  // Of a block, what this lane copies: whether it does, its first key, and where that lies.
+  __device__ __forceinline__ static bool has_box() { return threadIdx.x % kWarpSize < kBoxesOfWarp; }
+  __device__ __forceinline__ int own_key() const {
+    return (warp * kBoxesOfWarp + threadIdx.x % kWarpSize) * G::kBoxKeys;
+  }
+  template <typename Args, typename Piece, typename Reading = ForGood>
+  __device__ __forceinline__ Box own_box(const Args& args, const Piece& piece, int block, Reading reading = {}) const {
+    return has_box() ? box_at(args, piece, block * G::kTileKeys + own_key(), reading) : Box{};
+  }
+
+  template <int kPanels>
+  __device__ __forceinline__ void load_block(const TensorMap& map, const Barriers& barriers, uint32_t destination,
+                                             Cursor<G::kStages>& cursor, int group, const Box& own,
+                                             ptx::L2Policy policy) const {
     const uint32_t full = barriers.full(cursor.stage);
-    const int lane = threadIdx.x % kWarpSize;
-    const bool has_box = lane < kBoxes;
-    Box from;
-    if (has_box) from = box_at(args, piece, block * G::kTileKeys + lane * G::kBoxKeys, ForGood());
     ptx::mbarrier_wait(barriers.empty(cursor.stage), cursor.parity ^ 1);
-    if (lane == 0) ptx::mbarrier_arrive_expect_bytes(full, kPanels * G::kKeyPanelBytes);
+    // Bytes of others may arrive before that: the phase ends behind it.
+    if (threadIdx.x == 0) ptx::mbarrier_arrive_expect_bytes(full, kPanels * G::kKeyPanelBytes);
     __syncwarp();
-    if (has_box) {
+    if (has_box()) {
 #pragma unroll
       for (int panel = 0; panel < kPanels; ++panel) {
-        const uint32_t to = destination + panel * G::kKeyPanelBytes + lane * G::kBoxKeys * ptx::kSwizzledRowBytes;
+        const uint32_t to = destination + panel * G::kKeyPanelBytes + own_key() * ptx::kSwizzledRowBytes;
         if constexpr (Sequences::kKeys == Keys::kPacked) {
-          ptx::tma_load_3d(map, to, full, panel * kPanel, from.row, piece.group);
+          ptx::tma_load_3d(map, to, full, panel * kPanel, own.row, group);
         } else {
-          ptx::tma_load_4d(map, to, full, panel * kPanel, from.row, piece.group, from.matrix, policy);
+          ptx::tma_load_4d(map, to, full, panel * kPanel, own.row, group, own.matrix, policy);
         }
       }
     }
     __syncwarp();
     cursor.advance();
   }
-
-  // Where keys lie: a row, of which sequence or page.
-  struct Box {
-    int row;
-    int matrix;
-  };
 
   template <typename Args, typename Piece, typename Reading>
   __device__ __forceinline__ static Box box_at(const Args& args, const Piece& piece, int key, Reading reading) {
