@@ -254,17 +254,9 @@ fn rates_beside_a_copy_of_as_many_bytes() {
             let near: Vec<usize> = (0..kernels.len())
                 .filter(|&at| is_near(at + 1) || kernels[at].0 == chosen || kernels[at].1 == Why::Portable)
                 .collect();
-            let mut numbers = near.iter().copied();
-            let mut next = numbers.next();
-            let mut of_near: Vec<Work<'_>> = Vec::new();
-            for (at, run) in work.into_iter().enumerate() {
-                if at == 0 {
-                    of_near.push(run);
-                } else if next == Some(at - 1) {
-                    of_near.push(run);
-                    next = numbers.next();
-                }
-            }
+            let is_timed = |at: usize| at == 0 || near.contains(&(at - 1));
+            let of_near = work.into_iter().enumerate().filter(|(at, _)| is_timed(*at));
+            let mut of_near: Vec<Work<'_>> = of_near.map(|(_, run)| run).collect();
             let times = timer.interleave(ROUNDS, launches, &mut of_near).unwrap();
             let rate = |candidate: usize| bytes / times.timing(candidate).unwrap().median_ms / 1e6;
             println!("{:>14} {:>8.0} {:>7} {:>7}  a copy", format!("{}x{}", shape.0, shape.1), rate(0), "", "");

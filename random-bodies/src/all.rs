@@ -13,12 +13,10 @@ pub fn cases(default: u64) -> u64 {
     settings::number("AUTOKERNEL_CASES", default)
 }
 
-/// The bodies of this process: every `AUTOKERNEL_PROCESSES`th from number `AUTOKERNEL_PROCESS` on, as a driver may
-/// compile one image at a time.
+/// The bodies of this process: a driver may compile one image at a time.
 fn bodies() -> Vec<&'static Body> {
-    let [processes, process] = [("AUTOKERNEL_PROCESSES", 1), ("AUTOKERNEL_PROCESS", 0)]
-        .map(|(name, default)| usize::try_from(settings::number(name, default)).expect("a few"));
-    BODIES.iter().skip(process).step_by(processes.max(1)).collect()
+    let numbered = (0..).zip(BODIES.iter());
+    numbered.filter(|(number, _)| settings::is_of_this_process(*number)).map(|(_, body)| body).collect()
 }
 
 /// Checks every body by `one`, and prints what was told of their elements.
