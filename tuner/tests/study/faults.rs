@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tuner::replay::Library;
 
@@ -129,6 +130,36 @@ fn disturb(disturbed: &Disturbed) {
 
 const SHAPE: &str = "4096x4096x4096";
 
+/// How long the workers may be without work: while a strategy thinks on a loaded machine, or a server comes back.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// Kills a worker in the middle of a trial: one that waits for work has nothing to lose.
+fn kill_one_at_work(server: &Server, workers: &mut Vec<Child>) {
+    let deadline = Instant::now() + IDLE;
+    let at_work = |worker: &Child| {
+        let id = worker.id();
+        let of_worker = format!("result is null and lease_until > now() and worker like '%:{id}'");
+        server.count(&format!("select count(*) from autokernel.work where {of_worker}")) > 0
+    };
+    loop {
+        let found = workers.iter().position(at_work);
+        // What stands still ends no trial between the look at it and its end.
+        if let Some(found) = found {
+            let id = Pid::from_child(&workers[found]);
+            kill_process(id, Signal::STOP).unwrap();
+            if at_work(&workers[found]) {
+                let mut killed = workers.remove(found);
+                killed.kill().unwrap();
+                killed.wait().unwrap();
+                return;
+            }
+            kill_process(id, Signal::CONT).unwrap();
+        }
+        assert!(Instant::now() < deadline, "no worker had work for {IDLE:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// The target of a document that says that its search came to its end.
 fn finished(document: &[u8]) -> Value {
     let document: Value = serde_json::from_slice(document).unwrap();
@@ -178,7 +209,7 @@ fn one_round(
         std::thread::sleep(when.saturating_sub(begun.elapsed()));
     };
     at(1.0);
-    workers.pop().map(|mut worker| (worker.kill(), worker.wait())).unwrap().0.unwrap();
+    kill_one_at_work(server, &mut workers);
     at(2.5);
     server.restart("fast");
     at(4.0);
@@ -186,11 +217,11 @@ fn one_round(
     first.kill().unwrap();
     first.wait().unwrap();
     at(5.5);
-    workers.pop().map(|mut worker| (worker.kill(), worker.wait())).unwrap().0.unwrap();
+    kill_one_at_work(server, &mut workers);
     at(7.0);
     server.restart("immediate");
     at(8.5);
-    workers.pop().map(|mut worker| (worker.kill(), worker.wait())).unwrap().0.unwrap();
+    kill_one_at_work(server, &mut workers);
     at(10.0);
     proxy.cut(false);
 
