@@ -60,7 +60,7 @@ fn pages() -> Vec<PathBuf> {
 }
 
 fn is_of_cargo_doc(path: &Path) -> bool {
-    path.parent().is_some_and(|folder| folder.ends_with("src") && folder.with_file_name("Cargo.toml").exists())
+    path.ancestors().any(|folder| folder.ends_with("src") && folder.with_file_name("Cargo.toml").exists())
 }
 
 /// What is wrong with a link that stands on the page at `path`; nothing of one that leaves the repository.
