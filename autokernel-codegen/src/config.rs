@@ -103,7 +103,7 @@ fn supported_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, 
         return Ok(VERSION);
     }
     Err(serde::de::Error::custom(format!(
-        "version {version} is not supported; this autokernel reads versions 1 to {VERSION}: update autokernel, or run the tuner again"
+        "version {version} is not supported; this autokernel reads versions 1 to {VERSION}, so update autokernel or run the tuner again"
     )))
 }
 
@@ -111,7 +111,7 @@ fn supported_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, 
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file could not be read or written.
-    #[error("{path}: {source}; restore the file or run `cargo run --release -p tuner` to make one", path = .path.display())]
+    #[error("{}; {}", self.found(), self.remedy())]
     Io {
         /// The file.
         path: PathBuf,
@@ -119,7 +119,7 @@ pub enum ConfigError {
         source: std::io::Error,
     },
     /// The file is not a valid config.
-    #[error("{path}:{line}:{column}: {reason}", path = .path.display())]
+    #[error("{}; {}", self.found(), self.remedy())]
     Invalid {
         /// The file.
         path: PathBuf,
@@ -130,6 +130,26 @@ pub enum ConfigError {
         /// What is wrong there.
         reason: String,
     },
+}
+
+impl ConfigError {
+    /// What is wrong, and where.
+    pub fn found(&self) -> String {
+        match self {
+            ConfigError::Io { path, source } => format!("{}: {source}", path.display()),
+            ConfigError::Invalid { path, line, column, reason } => {
+                format!("{}:{line}:{column}: {reason}", path.display())
+            }
+        }
+    }
+
+    /// What to do about it.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            ConfigError::Io { .. } => "restore the file or run `cargo run --release -p tuner` to make one",
+            ConfigError::Invalid { .. } => "correct the line, or restore the file from version control",
+        }
+    }
 }
 
 impl Default for Config {

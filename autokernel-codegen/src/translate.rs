@@ -200,7 +200,7 @@ impl<'f> Translator<'f> {
         let found =
             name.and_then(|name| self.scope[self.seen_from..].iter().rev().find(|(written, _)| *written == name));
         let (_, unique) = found.ok_or_else(|| {
-            let name = path.to_token_stream();
+            let name = path.to_token_stream().to_string().replace(' ', "");
             let message = format!(
                 "there is no `{name}` here; a body sees only its parameters and its own `let` and `const` names"
             );
@@ -267,6 +267,7 @@ impl<'f> Translator<'f> {
             Some(function) if function.is_method() == as_method => return Ok(function),
             Some(_) if as_method => format!("`{name}` is no method of `f32`; write `{name}(x)`"),
             Some(_) => format!("`{name}` is a method of `f32`; write `x.{name}()`"),
+            None if name == "t" => "`.t()` is of a factor of a product: `dot(x, w.t())`".to_owned(),
             None if as_method || self.text == Text::Epilogue => {
                 format!("`{name}` has no CUDA counterpart here; a body calls {}", self.known_functions())
             }
@@ -323,7 +324,14 @@ impl<'f> Translator<'f> {
 fn number_literal(literal: &syn::Lit) -> Result<Expr> {
     match literal {
         syn::Lit::Float(float) if matches!(float.suffix(), "" | "f32") => Ok(Expr::Literal(float.base10_parse()?)),
-        other => Err(Error::new_spanned(other, "bodies compute in `f32`; write the number as `1.0`")),
+        other => {
+            let number = match other {
+                syn::Lit::Int(whole) => format!("{}.0", whole.base10_digits()),
+                syn::Lit::Float(float) => float.base10_digits().to_owned(),
+                _ => "1.0".to_owned(),
+            };
+            Err(Error::new_spanned(other, format!("bodies compute in `f32`; write the number as `{number}`")))
+        }
     }
 }
 

@@ -178,7 +178,7 @@ impl Value {
             ValueKind::Integer { value, .. } => i32::try_from(value).ok().and_then(|size| u32::try_from(size).ok()),
             ValueKind::Number(_) | ValueKind::Other => None,
         };
-        let refused = "a known dimension is a literal from 1 to 2147483647, for example `n = 4096`";
+        let refused = "a size is a literal from 1 to 2147483647, for example `4096`";
         size.filter(|&size| size > 0).ok_or_else(|| self.node.complain(refused))
     }
 }

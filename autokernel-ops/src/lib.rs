@@ -30,6 +30,7 @@ pub mod schedule;
 pub mod search;
 pub mod source;
 pub mod space;
+mod stated;
 
 pub use family::{Family, OtherFamily};
 pub use operation::Operation;

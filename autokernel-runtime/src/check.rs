@@ -154,7 +154,8 @@ fn extents(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> R
         if size != expected {
             let place = describe(signature, arguments, place);
             let dim = signature.dims.get(usize::from(dim)).map_or(String::new(), |dim| dim.name.to_string());
-            let reason = format!("{place} are {size}, and {expected} blocks of {indices} cover `{dim}`");
+            let reason =
+                format!("{place} are {size}, and {expected} blocks of {indices} cover `{dim}`; pass one for each");
             return Err(Error::Operands { kernel: kernel.to_owned(), reason });
         }
     }

@@ -59,7 +59,7 @@ pub enum Error {
     #[error(
         "kernel `{kernel}` was compiled for {compiled_for}, and none of that runs on this GPU \
          (compute capability {gpu}, {shared_bytes} bytes of shared memory a block). \
-         Add its architecture to best_config.json and rebuild; `sm_80` serves every GPU from 8.0 on"
+         Name its architecture in AUTOKERNEL_ARCHS or by `Build::archs`, and rebuild; `sm_80` serves every GPU from 8.0 on"
     )]
     WrongArch {
         /// The kernel's name.
@@ -106,7 +106,7 @@ pub enum Error {
     /// A dimension has another size than the one that was compiled in.
     #[error(
         "kernel `{kernel}` was compiled for {dim} = {known}, not {given}. \
-         Launch it with {dim} = {known}, or remove `{dim} = {known}` from its attribute"
+         Launch it with {dim} = {known}, or declare a kernel for {given}; the attribute of a product may leave sizes out"
     )]
     KnownDimension {
         /// The kernel's name.
@@ -204,8 +204,8 @@ pub enum Error {
     /// An output in which two places are one element.
     #[error(
         "the elements of {} that lie {} elements apart overlap. Write to a tensor of which each element is one place",
-        by(shape),
-        by(strides)
+        by(&shape[axes_of_one(shape)..]),
+        by(&strides[axes_of_one(shape)..])
     )]
     Overlap {
         /// Batch, heads, sequence, elements.
@@ -414,6 +414,11 @@ fn may_be(least: i64, most: i64) -> String {
         return format!("and may be {least} alone: there is nothing to pick");
     }
     format!("and may be {least} to {most}")
+}
+
+/// Leading axes that a batch or a matrix does not have, or that might as well not be there.
+fn axes_of_one(shape: &[usize; 4]) -> usize {
+    shape.iter().take(2).take_while(|size| **size == 1).count()
 }
 
 /// `2x16x512`.

@@ -131,8 +131,9 @@ fn layout_of_tokens(tokens: Layout, batch: usize, heads: usize) -> Result<Layout
     if fits {
         return Layout::strided_heads(span, shape, strides);
     }
-    let remedy = "Rows must divide into the batch, and columns into heads";
-    Err(Error::HeadsSize { len: span, shape, strides, needed: format!("{rows} rows of {columns} elements"), remedy })
+    let needed = format!("a multiple of {batch} rows and one of {heads} columns, not {rows} and {columns}");
+    let remedy = "Pass so many rows for each sequence and columns for each head, of which there is at least one";
+    Err(Error::HeadsSize { len: span, shape, strides, needed, remedy })
 }
 
 fn layout_of_rows(matrix: Layout, batch: usize, heads: usize) -> Result<Layout> {
@@ -146,8 +147,9 @@ fn layout_of_rows(matrix: Layout, batch: usize, heads: usize) -> Result<Layout> 
     if fits {
         return Layout::strided_heads(span, shape, strides);
     }
-    let remedy = "Rows must divide into the heads of all sequences";
-    Err(Error::HeadsSize { len: span, shape, strides, needed: format!("{rows} rows of {columns} elements"), remedy })
+    let needed = format!("a multiple of {matrices} rows, not {rows}");
+    let remedy = "Pass so many rows for each head of each sequence, of which there is at least one";
+    Err(Error::HeadsSize { len: span, shape, strides, needed, remedy })
 }
 
 impl<'a, T: Number> HeadsView<'a, T> {
@@ -351,7 +353,7 @@ mod tests {
         assert_eq!((heads.shape(), heads.strides()), ([2, 3, 2, 2], [30, 10, 5]));
         assert_eq!(heads.to_vec().unwrap(), rows.to_vec().unwrap());
         let text = HeadsView::of_rows(&rows, 5, 1).unwrap_err().to_string();
-        assert!(text.contains("12 rows") && text.contains("divide"), "{text}");
+        assert!(text.contains("needs a multiple of 5 rows, not 12"), "{text}");
     }
 
     #[test]
@@ -364,8 +366,11 @@ mod tests {
         assert_eq!(queries.to_vec().unwrap(), [0., 1., 6., 7., 2., 3., 8., 9., 12., 13., 18., 19., 14., 15., 20., 21.]);
         let keys = HeadsView::of_tokens(tokens.columns(4..).unwrap(), 2, 1).unwrap();
         assert_eq!(keys.to_vec().unwrap(), [4., 5., 10., 11., 16., 17., 22., 23.]);
-        assert!(HeadsView::of_tokens(tokens.columns(..4).unwrap(), 3, 2).is_err());
-        assert!(HeadsView::of_tokens(tokens.columns(..4).unwrap(), 2, 3).is_err());
+        for (batch, heads) in [(3, 2), (2, 3), (2, 0)] {
+            let text = HeadsView::of_tokens(tokens.columns(..4).unwrap(), batch, heads).unwrap_err().to_string();
+            let needed = format!("needs a multiple of {batch} rows and one of {heads} columns, not 4 and 4");
+            assert!(text.contains(&needed) && text.contains("at least one"), "{text}");
+        }
     }
 
     #[test]

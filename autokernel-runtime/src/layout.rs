@@ -376,7 +376,7 @@ mod tests {
         let layout = Layout::strided_batch(12, [5, 3, 4], [0, 4]).unwrap();
         assert_eq!(layout.span(), Some(12));
         let text = layout.apart().unwrap_err().to_string();
-        assert!(text.contains("1x5x3x4") && text.contains("overlap"), "{text}");
+        assert!(text.contains("elements of 5x3x4 that lie 0x4 elements apart overlap"), "{text}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The runtime of autokernel: devices, matrices, and kernels that are chosen, loaded and launched.
 //!
 //! A [`Kernel`] is what the attribute macros declare: images of several schedules, compiled when the crate was
-//! built. [`Kernel::launch`] checks the matrices, chooses the schedule that was tuned for the nearest shape on the
-//! GPU at hand, and launches it asynchronously. On [`Device::cpu`] the same call computes the same on the host, so that
+//! built. [`Kernel::launch`] checks the matrices, chooses the schedule that was tuned for their shape on the GPU at hand, or else the one
+//! that a model predicts to be fastest, and launches it asynchronously. On [`Device::cpu`] the same call computes the same on the host, so that
 //! everything runs and is tested on a machine without a GPU.
 //!
 //! No operation is known by name: operands are checked against a [`Signature`], and what is launched is what a

@@ -156,7 +156,9 @@ fn quantise_groups(
     choose: impl Fn((f32, f32)) -> (f32, i8),
 ) -> Result<(Vec<i4x2>, Vec<f32>, Vec<i8>)> {
     if k == 0 || group == 0 || !k.is_multiple_of(group) {
-        return Err(Error::Packing(format!("groups of {group} do not divide rows of {k}")));
+        return Err(Error::Packing(format!(
+            "rows of {k} in groups of {group}; groups divide rows into whole ones, so choose another size or fill rows up by zeros"
+        )));
     }
     let (rows, groups) = (weights.len() / k, k / group);
     let (mut scales, mut zeros) = (vec![0.0; rows * groups], vec![0; rows * groups]);
@@ -165,7 +167,9 @@ fn quantise_groups(
         let ends =
             of_group.iter().fold((0f32, 0f32), |(least, largest), weight| (least.min(*weight), largest.max(*weight)));
         if ends.0.is_infinite() || ends.1.is_infinite() {
-            return Err(Error::Packing(format!("a weight of group {at} is infinite")));
+            return Err(Error::Packing(format!(
+                "group {at}, of which a weight is infinite, and no scale holds it; make it finite"
+            )));
         }
         let (scale, zero) = choose(ends);
         let place = at % groups * rows + at / groups;
@@ -213,9 +217,12 @@ mod tests {
         let mut numbers = [0; 32];
         numbers[5] = 8;
         assert!(text(&numbers, 32).contains("number 5, which is 8"));
-        assert!(quantise(&[0.0; 64], 64, 48).unwrap_err().to_string().contains("groups of 48"));
-        assert!(quantise(&[0.0; 64], 0, 32).unwrap_err().to_string().contains("rows of 0"));
-        assert!(quantise(&[f32::INFINITY; 64], 64, 32).unwrap_err().to_string().contains("infinite"));
+        let refused = |weights: &[f32], k, group| quantise(weights, k, group).unwrap_err().to_string();
+        let told = refused(&[0.0; 64], 64, 48);
+        assert!(told.contains("rows of 64 in groups of 48") && told.contains("choose another size"), "{told}");
+        assert!(refused(&[0.0; 64], 0, 32).contains("rows of 0"));
+        let told = refused(&[f32::INFINITY; 64], 64, 32);
+        assert!(told.contains("infinite") && told.contains("make it finite"), "{told}");
     }
 
     #[test]

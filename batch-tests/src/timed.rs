@@ -1,6 +1,6 @@
 //! What measurements of many schedules begin with: kernels that are compiled when they run, and random numbers.
 
-use autokernel::{Arch, CompiledKernel, Device, Image, LaunchPlan, bf16};
+use autokernel::{CompiledKernel, Device, Image, bf16};
 use autokernel_codegen::matmul::emit;
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::schedule::Schedule;
@@ -9,32 +9,21 @@ use gpu_tests::settings;
 use gpu_tests::timed::Drawn;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use rayon::prelude::*;
 
 use crate::compiler::compiler;
+use crate::images;
 
 /// A schedule with its launch plan and cubin.
-pub type Compiled = (Schedule, LaunchPlan, Vec<u8>);
+pub type Compiled = images::Compiled<Schedule>;
 
 /// `problem` by each of `schedules` that compiles. Images are kept in `AUTOKERNEL_CACHE_DIR`, or in `folder`.
 pub fn compile(problem: &Problem, schedules: Vec<Schedule>, folder: &str) -> Vec<Compiled> {
-    let compiler = compiler(folder).unwrap();
-    let compiled = schedules.into_par_iter().filter_map(|schedule| {
-        let (source, plan) = emit::kernel(problem, &schedule);
-        let image = compiler.compile(&source, Arch::SM_90A).map_err(|error| eprintln!("{schedule}: {error}")).ok()?;
-        Some((schedule, plan, std::fs::read(image.cubin).unwrap()))
-    });
-    compiled.collect()
+    images::compile(&compiler(folder).unwrap(), schedules, |schedule| emit::kernel(problem, schedule))
 }
 
 /// The kernels of `problem` that were compiled, on `device`.
 pub fn load(device: &Device, problem: &Problem, compiled: &[Compiled]) -> Vec<(Schedule, CompiledKernel)> {
-    let load = |(schedule, plan, cubin): &Compiled| {
-        // SAFETY: the image was compiled from the source that was emitted with this plan.
-        let kernel = unsafe { CompiledKernel::load(device, &signature(problem), plan, Image::Cubin(cubin)) };
-        (*schedule, kernel.unwrap())
-    };
-    compiled.iter().map(load).collect()
+    compiled.iter().map(|image| (image.0, images::load(device, &signature(problem), image))).collect()
 }
 
 /// The kernel of `problem` by `schedule` on `device`, from the one of `images` that differs in knobs of a launch alone.

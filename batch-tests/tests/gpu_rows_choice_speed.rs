@@ -10,13 +10,15 @@ use std::fs::File;
 use std::io::Write;
 
 use autokernel::timing::{Cache, Timer};
-use autokernel::{Arch, Argument, CompiledKernel, Device, Image, LaunchPlan, Matrix, Row, bf16};
+use autokernel::{Arch, Argument, CompiledKernel, Matrix, Row, bf16};
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::rows::plan::extents;
 use autokernel_codegen::rows::{AnySchedule, RowsSchedule};
-use autokernel_codegen::{rows, schedule::Family};
+use autokernel_codegen::schedule::Family;
 use batch_tests::carried::machine;
 use batch_tests::compiler::compiler;
+use batch_tests::images::{self, Compiled};
+use batch_tests::row_wise;
 use gpu_tests::ranking::in_turn;
 use gpu_tests::rows::BODIES;
 use gpu_tests::timed::Drawn;
@@ -24,7 +26,6 @@ use gpu_tests::{settings, skip};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use rayon::prelude::*;
 
 /// Bodies whose speed is claimed.
 const MEASURED: [&str; 4] = ["softmax", "rms_norm", "layer_norm", "silu_mul"];
@@ -36,13 +37,6 @@ const ROUNDS: usize = 6;
 const NEAR: f64 = 1.2;
 /// Bytes of the sets together: past the L2 cache.
 const ROTATED: usize = 192 << 20;
-
-/// A schedule, how it is launched, and its image.
-struct Compiled {
-    schedule: AnySchedule,
-    plan: LaunchPlan,
-    cubin: Vec<u8>,
-}
 
 /// Rows and columns, from 1 to 128 MB a matrix, of widths that models have and others.
 fn shapes(rng: &mut StdRng) -> Vec<(u32, u32)> {
@@ -92,15 +86,6 @@ impl Set {
     }
 }
 
-fn load(device: &Device, problem: &Problem, compiled: &[Compiled]) -> Vec<(AnySchedule, CompiledKernel)> {
-    let load = |Compiled { schedule, plan, cubin }: &Compiled| {
-        // SAFETY: the image was compiled from the source that was emitted with this plan.
-        let kernel = unsafe { CompiledKernel::load(device, &problem.signature(), plan, Image::Cubin(cubin)) };
-        (*schedule, kernel.unwrap())
-    };
-    compiled.iter().map(load).collect()
-}
-
 #[test]
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn the_models_choice_of_a_row_wise_kernel_is_near_the_fastest_that_is_found() {
@@ -109,17 +94,12 @@ fn the_models_choice_of_a_row_wise_kernel_is_near_the_fastest_that_is_found() {
     let compiler = compiler(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mut rng = StdRng::seed_from_u64(settings::number("AUTOKERNEL_SEED", 13));
     let bodies = BODIES.iter().filter(|body| MEASURED.contains(&body.name));
-    let measured: Vec<(&str, Problem, Vec<Compiled>)> = bodies
+    let measured: Vec<(&str, Problem, Vec<Compiled<AnySchedule>>)> = bodies
         .map(|body| {
-            let function = syn::parse_str(&body.source.replace("TYPE", "bf16")).unwrap();
-            let problem = Problem::from(rows::problem(&function).unwrap());
+            let problem = Problem::from(row_wise::problem(body, "bf16"));
             let schedules = schedules(&problem, &mut rng);
-            let compiled = schedules.into_par_iter().filter_map(|schedule| {
-                let (source, plan) = problem.emit(&schedule).unwrap();
-                let image = compiler.compile(&source, Arch::SM_90A).map_err(|error| eprintln!("{error}")).ok()?;
-                Some(Compiled { schedule, plan, cubin: std::fs::read(image.cubin).unwrap() })
-            });
-            (body.name, problem.clone(), compiled.collect())
+            let compiled = row_wise::compile(&compiler, &problem, schedules);
+            (body.name, problem, compiled)
         })
         .collect();
     let Some(device) = skip::gpu(TEST) else { return };
@@ -133,12 +113,12 @@ fn the_models_choice_of_a_row_wise_kernel_is_near_the_fastest_that_is_found() {
         for (name, problem, compiled) in &measured {
             let carried = problem.class().portfolio(Arch::SM_90A);
             let shape = extents(rows, columns);
-            let predicted = |schedule: &AnySchedule| {
-                problem.class().forecast(schedule, None, machine).map_or(f64::INFINITY, |it| it.predicted_ms(&shape))
-            };
-            let chosen = carried.iter().min_by(|left, right| predicted(left).total_cmp(&predicted(right))).unwrap();
-            let kernels = load(&device, problem, compiled);
-            let operands = problem.signature().operands;
+            let predicted = |schedule: &AnySchedule| row_wise::predicted_ms(problem, schedule, &shape, machine);
+            let chosen = &row_wise::chosen(problem, carried.iter().copied(), &shape, machine);
+            let signature = problem.signature();
+            let kernels: Vec<_> =
+                compiled.iter().map(|image| (image.0, images::load(&device, &signature, image))).collect();
+            let operands = signature.operands;
             let matrices = operands.iter().filter(|it| it.axes.len() == 2).count();
             let count = ROTATED.div_ceil(2 * matrices * rows as usize * columns as usize).clamp(2, 96);
             let [height, width] = [rows as usize, columns as usize];

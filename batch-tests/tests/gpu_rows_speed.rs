@@ -9,22 +9,24 @@
 //! norms alone, beside a handful of schedules of Hopper's family each: which of them a kernel should carry.
 
 use std::cell::RefCell;
+use std::iter;
 use std::sync::Arc;
 
-use autokernel::cudarc::driver::{CudaSlice, CudaStream, DeviceRepr, ValidAsZeroBits};
-use autokernel::timing::{Cache, Timer, Work, sets_to_exceed_l2};
-use autokernel::{Argument, CompiledKernel, Device, Dtype, Image, Matrix, Number, Role, bf16, f16};
+use autokernel::cudarc::driver::{CudaSlice, CudaStream};
+use autokernel::timing::{Cache, Interleaved, Timer, Work, sets_to_exceed_l2};
+use autokernel::{CompiledKernel, Device, Extents, Result};
 use autokernel_codegen::arch::Arch;
+use autokernel_codegen::matmul::model::Machine;
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::rows::plan::extents;
-use autokernel_codegen::rows::{self, AnySchedule, Kind, Operand, RingSchedule, RowsSchedule};
+use autokernel_codegen::rows::{self, AnySchedule, Operand, RingSchedule, RowsSchedule};
 use batch_tests::carried::machine;
 use batch_tests::compiler::compiler;
+use batch_tests::images::{self, Compiled};
+use batch_tests::placed::{Drawn, Placed, filled};
+use batch_tests::row_wise;
 use gpu_tests::rows::{BODIES, rings};
 use gpu_tests::{settings, skip};
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
-use rayon::prelude::*;
 
 const MEASURED: [&str; 6] = ["softmax", "rms_norm", "layer_norm", "add_rms_norm", "silu_mul", "row_sum"];
 /// Rows and columns.
@@ -46,79 +48,6 @@ const BATCH_BYTES: f64 = 3e9;
 const MOST_SETS: usize = 128;
 /// Copies have whole pages: one of a few bytes more is slower than one of these.
 const PAGE: usize = 1 << 12;
-
-/// An operand on the GPU.
-enum Placed {
-    Bf16(Matrix<bf16>),
-    F16(Matrix<f16>),
-    F32(Matrix<f32>),
-}
-
-/// What operands are filled with, over and over.
-struct Drawn {
-    bf16: Vec<bf16>,
-    f16: Vec<f16>,
-    f32: Vec<f32>,
-}
-
-impl Drawn {
-    fn new() -> Self {
-        let mut rng = StdRng::seed_from_u64(1);
-        let f32: Vec<f32> = (0..(1 << 20) + 7).map(|_| rng.random_range(-2.0..2.0)).collect();
-        Drawn {
-            bf16: f32.iter().copied().map(bf16::from_f32).collect(),
-            f16: f32.iter().copied().map(f16::from_f32).collect(),
-            f32,
-        }
-    }
-}
-
-/// So many elements, filled on the device.
-fn filled<T: DeviceRepr + ValidAsZeroBits>(stream: &Arc<CudaStream>, len: usize, drawn: &[T]) -> CudaSlice<T> {
-    let drawn = stream.clone_htod(drawn).unwrap();
-    let mut all = stream.alloc_zeros::<T>(len).unwrap();
-    for start in (0..len).step_by(drawn.len()) {
-        let end = len.min(start + drawn.len());
-        stream.memcpy_dtod(&drawn.slice(..end - start), &mut all.slice_mut(start..end)).unwrap();
-    }
-    all
-}
-
-impl Placed {
-    fn new(device: &Device, operand: &Operand, (rows, columns): (u32, u32), drawn: &Drawn) -> Self {
-        let (rows, columns) = match operand.kind {
-            Kind::Matrix => (rows as usize, columns as usize),
-            Kind::Row => (1, columns as usize),
-            Kind::Column | Kind::Index => (1, rows as usize),
-            Kind::Scalar | Kind::DeviceScalar => (1, 1),
-        };
-        let is_output = operand.role == Role::Output;
-        fn of<T: Number>(device: &Device, [rows, columns]: [usize; 2], drawn: &[T], is_output: bool) -> Matrix<T> {
-            if is_output {
-                return Matrix::zeros(device, rows, columns).unwrap();
-            }
-            let stream = device.stream().unwrap().clone();
-            Matrix::from_cudarc(filled(&stream, rows * columns, drawn), rows, columns).unwrap()
-        }
-        match operand.dtype {
-            Dtype::Bf16 => Placed::Bf16(of(device, [rows, columns], &drawn.bf16, is_output)),
-            Dtype::F16 => Placed::F16(of(device, [rows, columns], &drawn.f16, is_output)),
-            Dtype::F32 => Placed::F32(of(device, [rows, columns], &drawn.f32, is_output)),
-            other => panic!("{other} is not measured"),
-        }
-    }
-
-    fn argument(&mut self, role: Role) -> Argument<'_> {
-        match (self, role) {
-            (Placed::Bf16(matrix), Role::Input) => (&*matrix).into(),
-            (Placed::Bf16(matrix), Role::Output) => matrix.into(),
-            (Placed::F16(matrix), Role::Input) => (&*matrix).into(),
-            (Placed::F16(matrix), Role::Output) => matrix.into(),
-            (Placed::F32(matrix), Role::Input) => (&*matrix).into(),
-            (Placed::F32(matrix), Role::Output) => matrix.into(),
-        }
-    }
-}
 
 /// Why a schedule is timed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -159,129 +88,209 @@ struct Measured {
     name: &'static str,
     dtype: &'static str,
     problem: rows::Problem,
-    images: Vec<(AnySchedule, autokernel::LaunchPlan, Vec<u8>)>,
+    images: Vec<Compiled<AnySchedule>>,
+}
+
+/// What the environment asks for.
+struct Asked {
+    body: Option<String>,
+    /// Rows and columns.
+    shapes: Vec<(u32, u32)>,
+    is_of_rings: bool,
+}
+
+impl Asked {
+    fn by_environment() -> Self {
+        let is_of_rings = settings::number("AUTOKERNEL_RINGS", 0) > 0;
+        let columns = settings::number("AUTOKERNEL_COLUMNS", 0);
+        let is_asked = |(rows, of): &(u32, u32)| {
+            (columns == 0 || columns == u64::from(*of)) && (!is_of_rings || *of >= LONG && *rows >= 2048)
+        };
+        let shapes = SHAPES.into_iter().filter(is_asked).collect();
+        Asked { body: std::env::var("AUTOKERNEL_BODY").ok(), shapes, is_of_rings }
+    }
+
+    /// Each body of each element type, by all that is timed at some shape.
+    fn compile(&self) -> Vec<Measured> {
+        let compiler = compiler(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let bodies = BODIES.iter().filter(|it| MEASURED.contains(&it.name));
+        let bodies = bodies.filter(|it| self.body.as_ref().is_none_or(|body| body == it.name));
+        let of_types = bodies.flat_map(|body| ["bf16", "f16", "f32"].map(|dtype| (body, dtype)));
+        let measured = of_types.map(|(body, dtype)| {
+            let problem = row_wise::problem(body, dtype);
+            let images = row_wise::compile(&compiler, &Problem::from(problem.clone()), self.schedules(&problem));
+            Measured { name: body.name, dtype, problem, images }
+        });
+        measured.collect()
+    }
+
+    fn schedules(&self, problem: &rows::Problem) -> Vec<AnySchedule> {
+        let mut schedules: Vec<AnySchedule> = Vec::new();
+        for (_, columns) in &self.shapes {
+            for (schedule, _) in candidates(problem, *columns, self.is_of_rings) {
+                if !schedules.contains(&schedule) {
+                    schedules.push(schedule);
+                }
+            }
+        }
+        schedules
+    }
+}
+
+/// The GPU on which kernels are timed, and what fills its memory.
+struct Bench {
+    device: Device,
+    stream: Arc<CudaStream>,
+    machine: Machine,
+    l2_bytes: u64,
+    drawn: Drawn,
+}
+
+impl Bench {
+    fn new(device: Device) -> Self {
+        let stream = device.stream().unwrap().clone();
+        let (machine, l2_bytes) = (machine(&device), device.info().unwrap().l2_bytes);
+        Bench { stream, machine, l2_bytes, drawn: Drawn::new(), device }
+    }
+}
+
+/// Sets of operands past the L2 cache, and buffers of as many bytes to copy between.
+struct Memory<'b> {
+    bench: &'b Bench,
+    operands: &'b [Operand],
+    sets: RefCell<Vec<Vec<Placed>>>,
+    from: Vec<CudaSlice<f32>>,
+    to: RefCell<Vec<CudaSlice<f32>>>,
+}
+
+impl<'b> Memory<'b> {
+    fn new(bench: &'b Bench, problem: &'b rows::Problem, shape: (u32, u32), bytes: f64) -> Self {
+        let Bench { device, stream, drawn, .. } = bench;
+        let operands = &problem.body().operands;
+        let count = sets_to_exceed_l2(bytes as u64, bench.l2_bytes).min(MOST_SETS);
+        let set = |_| operands.iter().map(|it| Placed::new(device, it, shape, drawn)).collect::<Vec<_>>();
+        let half = ((bytes / 2.0) as usize).next_multiple_of(PAGE) / 4;
+        Memory {
+            bench,
+            operands,
+            sets: RefCell::new((0..count).map(set).collect()),
+            from: (0..count).map(|_| filled(stream, half, drawn.f32())).collect(),
+            to: RefCell::new((0..count).map(|_| stream.alloc_zeros::<f32>(half).unwrap()).collect()),
+        }
+    }
+
+    fn launch(&self, kernel: &CompiledKernel, launch: usize) -> Result<()> {
+        let sets = &mut *self.sets.borrow_mut();
+        let at = launch % sets.len();
+        let set = sets[at].iter_mut().zip(self.operands);
+        let mut arguments: Vec<_> = set.map(|(placed, operand)| placed.argument(operand.role)).collect();
+        kernel.launch(&self.bench.device, &mut arguments)
+    }
+
+    fn copy(&self, launch: usize) -> Result<()> {
+        let at = launch % self.from.len();
+        let copied = self.bench.stream.memcpy_dtod(&self.from[at], &mut self.to.borrow_mut()[at]);
+        copied.map_err(|source| autokernel::Error::Cuda { doing: "copying in device memory", source })
+    }
+}
+
+/// A kernel that is timed.
+struct Candidate {
+    schedule: AnySchedule,
+    why: Why,
+    kernel: CompiledKernel,
+    is_chosen: bool,
+}
+
+/// Those of a shape, of which the model chooses one.
+fn load(bench: &Bench, measured: &Measured, columns: u32, extents: &Extents, is_of_rings: bool) -> Vec<Candidate> {
+    let any = Problem::from(measured.problem.clone());
+    let signature = any.signature();
+    let wanted = candidates(&measured.problem, columns, is_of_rings);
+    let loaded = wanted.into_iter().filter_map(|(schedule, why)| {
+        let image = measured.images.iter().find(|it| it.0 == schedule)?;
+        let kernel = images::load(&bench.device, &signature, image);
+        Some(Candidate { schedule, why, kernel, is_chosen: false })
+    });
+    let mut loaded: Vec<Candidate> = loaded.collect();
+    let carried = loaded.iter().filter(|it| it.why == Why::Carried).map(|it| it.schedule);
+    let chosen = row_wise::chosen(&any, carried, extents, bench.machine);
+    loaded.iter_mut().for_each(|it| it.is_chosen = it.schedule == chosen);
+    loaded
+}
+
+type Run<'r> = Box<dyn FnMut(usize) -> Result<()> + 'r>;
+
+/// Rounds of those of `runs` that `is_timed` says.
+fn rounds(
+    timer: &mut Timer,
+    (rounds, launches): (usize, usize),
+    runs: &mut [Run<'_>],
+    is_timed: impl Fn(usize) -> bool,
+) -> Interleaved {
+    let timed = runs.iter_mut().enumerate().filter(|(at, _)| is_timed(*at));
+    let mut work: Vec<Work<'_>> = timed.map(|(_, run)| &mut **run as Work<'_>).collect();
+    timer.interleave(rounds, launches, &mut work).unwrap()
+}
+
+/// Times a body at a shape, and prints how fast each candidate is that is near the fastest.
+fn report(bench: &Bench, measured: &Measured, shape: (u32, u32), is_of_rings: bool) {
+    let extents = extents(shape.0, shape.1);
+    let bytes = Problem::from(measured.problem.clone()).class().work(&extents).bytes();
+    let launches = ((BATCH_BYTES / bytes) as usize).clamp(2, 200);
+    let memory = Memory::new(bench, &measured.problem, shape, bytes);
+    let kernels = load(bench, measured, shape.1, &extents, is_of_rings);
+    let copy: Run<'_> = Box::new(|launch| memory.copy(launch));
+    let of_kernels = kernels.iter().map(|it| -> Run<'_> { Box::new(|launch| memory.launch(&it.kernel, launch)) });
+    let mut runs: Vec<Run<'_>> = iter::once(copy).chain(of_kernels).collect();
+
+    let mut timer = Timer::new(&bench.device, Cache::Warm).unwrap();
+    // What is far slower than a copy is not looked at again, but for what is chosen and what is portable.
+    let looked = rounds(&mut timer, (2, launches), &mut runs, |_| true);
+    let ms = |at: usize| looked.timing(at).unwrap().median_ms;
+    let best = (1..=kernels.len()).map(ms).fold(f64::INFINITY, f64::min);
+    let is_near = |at: usize| ms(at + 1) < 1.1 * best || kernels[at].is_chosen || kernels[at].why == Why::Portable;
+    let near: Vec<usize> = (0..kernels.len()).filter(|&at| is_near(at)).collect();
+    let times = rounds(&mut timer, (ROUNDS, launches), &mut runs, |at| at == 0 || near.contains(&(at - 1)));
+
+    let rate = |candidate: usize| bytes / times.timing(candidate).unwrap().median_ms / 1e6;
+    println!("{:>14} {:>8.0} {:>7} {:>7}  a copy", format!("{}x{}", shape.0, shape.1), rate(0), "", "");
+    let lines = (1..).zip(&near).map(|(number, &at)| {
+        let ratio = times.ratio(0, number).unwrap();
+        (ratio.median, line(&kernels[at], rate(number), ratio.median, ratio.spread_pct))
+    });
+    let mut lines: Vec<(f64, String)> = lines.collect();
+    lines.sort_by(|left, right| right.0.total_cmp(&left.0));
+    lines.iter().for_each(|(_, line)| println!("{line}"));
+}
+
+fn line(of: &Candidate, rate: f64, ratio: f64, spread_pct: f64) -> String {
+    let mark = if of.is_chosen { ">" } else { " " };
+    let why = match of.why {
+        Why::Carried => "",
+        Why::Portable => " (portable)",
+        Why::Tried => " (tried)",
+    };
+    format!("{mark:>14} {rate:>8.0} {ratio:>7.3} {spread_pct:>6.1}%  {}{why}", of.schedule)
 }
 
 #[test]
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn rates_beside_a_copy_of_as_many_bytes() {
     const TEST: &str = "gpu_rows_speed::rates_beside_a_copy_of_as_many_bytes";
-    let is_of_rings = settings::number("AUTOKERNEL_RINGS", 0) > 0;
-    let (body, columns) = (std::env::var("AUTOKERNEL_BODY").ok(), settings::number("AUTOKERNEL_COLUMNS", 0));
-    let is_asked = |(rows, of): &(u32, u32)| {
-        (columns == 0 || columns == u64::from(*of)) && (!is_of_rings || *of >= LONG && *rows >= 2048)
-    };
-    let shapes: Vec<_> = SHAPES.into_iter().filter(is_asked).collect();
-    let bodies = BODIES.iter().filter(|it| MEASURED.contains(&it.name));
-    let bodies = bodies.filter(|it| body.as_ref().is_none_or(|body| body == it.name));
-    let compiler = compiler(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let measured: Vec<Measured> = bodies
-        .flat_map(|body| ["bf16", "f16", "f32"].map(|dtype| (body, dtype)))
-        .map(|(body, dtype)| {
-            let function = syn::parse_str(&body.source.replace("TYPE", dtype)).unwrap();
-            let problem = rows::problem(&function).unwrap();
-            let mut schedules: Vec<AnySchedule> = Vec::new();
-            for (_, columns) in &shapes {
-                for (schedule, _) in candidates(&problem, *columns, is_of_rings) {
-                    if !schedules.contains(&schedule) {
-                        schedules.push(schedule);
-                    }
-                }
-            }
-            let images = schedules.into_par_iter().filter_map(|schedule| {
-                let (source, plan) = Problem::from(problem.clone()).emit(&schedule).unwrap();
-                let image = compiler.compile(&source, Arch::SM_90A).map_err(|error| eprintln!("{error}")).ok()?;
-                Some((schedule, plan, std::fs::read(image.cubin).unwrap()))
-            });
-            Measured { name: body.name, dtype, problem: problem.clone(), images: images.collect() }
-        })
-        .collect();
+    let asked = Asked::by_environment();
+    let measured = asked.compile();
     let Some(device) = skip::gpu(TEST) else { return };
-    let (machine, l2_bytes) = (machine(&device), device.info().unwrap().l2_bytes);
-    let drawn = Drawn::new();
-    let stream = device.stream().unwrap().clone();
+    let bench = Bench::new(device);
     println!(
-        "{device}; GB/s, median of {ROUNDS} rounds, each operand once; the spread is the ratio's interquartile range; > is what the model chooses"
+        "{}; GB/s, median of {ROUNDS} rounds, each operand once; the spread is the ratio's interquartile range; > is what the model chooses",
+        bench.device
     );
-    for Measured { name, dtype, problem, images } in &measured {
-        println!("\n{name} {dtype}\n{:>14} {:>8} {:>7} {:>7}  schedule", "shape", "GB/s", "ratio", "spread");
-        let any = Problem::from(problem.clone());
-        for &shape in &shapes {
-            let extents = extents(shape.0, shape.1);
-            let bytes = any.class().work(&extents).bytes();
-            let operands = &problem.body().operands;
-            let count = sets_to_exceed_l2(bytes as u64, l2_bytes).min(MOST_SETS);
-            let set = |_| operands.iter().map(|it| Placed::new(&device, it, shape, &drawn)).collect::<Vec<_>>();
-            let sets = RefCell::new((0..count).map(set).collect::<Vec<_>>());
-            let half = ((bytes / 2.0) as usize).next_multiple_of(PAGE) / 4;
-            let from: Vec<_> = (0..count).map(|_| filled(&stream, half, &drawn.f32)).collect();
-            let mut to: Vec<_> = (0..count).map(|_| stream.alloc_zeros::<f32>(half).unwrap()).collect();
-            let launches = ((BATCH_BYTES / bytes) as usize).clamp(2, 200);
-
-            let wanted = candidates(problem, shape.1, is_of_rings);
-            let compiled = wanted.iter().filter_map(|(schedule, why)| {
-                let (_, plan, cubin) = images.iter().find(|it| it.0 == *schedule)?;
-                // SAFETY: the image was compiled from the source that was emitted with this plan.
-                let kernel = unsafe { CompiledKernel::load(&device, &any.signature(), plan, Image::Cubin(cubin)) };
-                Some((*schedule, *why, kernel.unwrap()))
-            });
-            let kernels: Vec<_> = compiled.collect();
-            let predicted = |schedule: &AnySchedule| {
-                any.class().forecast(schedule, None, machine).map_or(f64::INFINITY, |it| it.predicted_ms(&extents))
-            };
-            let carried = kernels.iter().filter(|it| it.1 == Why::Carried).map(|it| it.0);
-            let chosen = carried.min_by(|left, right| predicted(left).total_cmp(&predicted(right))).unwrap();
-            let launch_of = |kernel: &CompiledKernel, launch: usize| {
-                let mut sets = sets.borrow_mut();
-                let set = sets[launch % count].iter_mut().zip(operands);
-                let mut arguments: Vec<_> = set.map(|(placed, operand)| placed.argument(operand.role)).collect();
-                kernel.launch(&device, &mut arguments)
-            };
-            let mut copy = |launch: usize| {
-                let at = launch % count;
-                let copied = stream.memcpy_dtod(&from[at], &mut to[at]);
-                copied.map_err(|source| autokernel::Error::Cuda { doing: "copying in device memory", source })
-            };
-            let mut runs: Vec<_> =
-                kernels.iter().map(|(_, _, kernel)| move |launch: usize| launch_of(kernel, launch)).collect();
-            let mut timer = Timer::new(&device, Cache::Warm).unwrap();
-            let mut work: Vec<Work<'_>> = vec![&mut copy];
-            work.extend(runs.iter_mut().map(|run| run as Work<'_>));
-            // What is far slower than a copy is not looked at again, but for what is chosen and what is portable.
-            let looked = timer.interleave(2, launches, &mut work).unwrap();
-            let best = (1..work.len()).map(|at| looked.timing(at).unwrap().median_ms).fold(f64::INFINITY, f64::min);
-            let is_near = |at: usize| looked.timing(at).unwrap().median_ms < 1.1 * best;
-            let near: Vec<usize> = (0..kernels.len())
-                .filter(|&at| is_near(at + 1) || kernels[at].0 == chosen || kernels[at].1 == Why::Portable)
-                .collect();
-            let is_timed = |at: usize| at == 0 || near.contains(&(at - 1));
-            let of_near = work.into_iter().enumerate().filter(|(at, _)| is_timed(*at));
-            let mut of_near: Vec<Work<'_>> = of_near.map(|(_, run)| run).collect();
-            let times = timer.interleave(ROUNDS, launches, &mut of_near).unwrap();
-            let rate = |candidate: usize| bytes / times.timing(candidate).unwrap().median_ms / 1e6;
-            println!("{:>14} {:>8.0} {:>7} {:>7}  a copy", format!("{}x{}", shape.0, shape.1), rate(0), "", "");
-            let mut lines: Vec<(f64, String)> = Vec::new();
-            for (number, &at) in (1..).zip(&near) {
-                let (schedule, why, _) = &kernels[at];
-                let ratio = times.ratio(0, number).unwrap();
-                let mark = if *schedule == chosen { ">" } else { " " };
-                let why = match why {
-                    Why::Carried => "",
-                    Why::Portable => " (portable)",
-                    Why::Tried => " (tried)",
-                };
-                let line = format!(
-                    "{mark:>14} {:>8.0} {:>7.3} {:>6.1}%  {schedule}{why}",
-                    rate(number),
-                    ratio.median,
-                    ratio.spread_pct
-                );
-                lines.push((ratio.median, line));
-            }
-            lines.sort_by(|left, right| right.0.total_cmp(&left.0));
-            for (_, line) in lines {
-                println!("{line}");
-            }
-        }
+    for of_body in &measured {
+        println!(
+            "\n{} {}\n{:>14} {:>8} {:>7} {:>7}  schedule",
+            of_body.name, of_body.dtype, "shape", "GB/s", "ratio", "spread"
+        );
+        asked.shapes.iter().for_each(|shape| report(&bench, of_body, *shape, asked.is_of_rings));
     }
 }

@@ -15,6 +15,8 @@ use crate::profile::ProfileArgs;
 use crate::regret::RegretArgs;
 use crate::report::ReportArgs;
 use crate::show::ShowArgs;
+#[cfg(not(feature = "study"))]
+use crate::study::LeftOut;
 
 /// Finds the fastest schedules for autokernel's kernels and writes them to best_config.json.
 #[derive(Debug, Parser)]
@@ -64,6 +66,18 @@ pub enum Command {
     #[cfg(feature = "study")]
     #[command(subcommand)]
     Journal(JournalCommand),
+    /// Of a study, in a tuner that was built without.
+    #[cfg(not(feature = "study"))]
+    #[command(hide = true)]
+    Study(LeftOut),
+    /// Of a study, in a tuner that was built without.
+    #[cfg(not(feature = "study"))]
+    #[command(hide = true)]
+    Work(LeftOut),
+    /// Of a study, in a tuner that was built without.
+    #[cfg(not(feature = "study"))]
+    #[command(hide = true)]
+    Journal(LeftOut),
     /// Check what tuning needs: driver, GPU, nvcc, config, caches, recorded spaces.
     Doctor(DoctorArgs),
     /// Measure drawn shapes that nobody tuned against cuBLASLt.

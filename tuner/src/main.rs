@@ -28,6 +28,8 @@ fn run(cli: Cli) -> ExitCode {
         Some(Command::Work(args)) => return ended(app::work(&args, &stop_on_signals())),
         #[cfg(feature = "study")]
         Some(Command::Journal(command)) => return exit_code(command.run()),
+        #[cfg(not(feature = "study"))]
+        Some(Command::Study(args) | Command::Work(args) | Command::Journal(args)) => return args.refused(),
         Some(Command::Doctor(args)) => return args.run(),
         Some(Command::Show(args)) => return exit_code(args.run()),
         Some(Command::Portfolio(args)) => return exit_code(args.run()),

@@ -55,7 +55,10 @@ fn a_config_reads_back_what_it_writes() {
 #[test]
 fn malformed_json_is_refused_with_file_line_and_reason() {
     let message = refused("{\n  \"version\": 1,\n  \"archs\": [\"sm_80\",,]\n}");
-    assert_eq!(message, "best_config.json:3:21: expected value");
+    assert_eq!(
+        message,
+        "best_config.json:3:21: expected value; correct the line, or restore the file from version control"
+    );
 }
 
 #[test]

@@ -142,7 +142,8 @@ fn instead_of(expr: &syn::Expr) -> &'static str {
             "a body has no loops: what it says holds for every element, and `row_sum(…)` and its like go along the row"
         }
         syn::Expr::Binary(binary) if is_assignment(&binary.op) => {
-            "an output is written once and never read: write `out = …;` with all of its value"
+            "nothing in a body changes, and an output is written once: bind a new value, `let z = y + …;`, or write `out = …;` with all of its \
+             value"
         }
         _ => "this value goes nowhere; a body binds values, `let y = …;`, and writes its outputs, `out = …;`",
     }

@@ -196,5 +196,5 @@ fn a_mistake_of_one_type_is_told_where_it_is_listed_and_one_of_all_once() {
     let of_one = messages("relu, T = [bf16, f32]");
     assert!(of_one.iter().all(|message| message.starts_with("with `T = f32`: ")), "{of_one:?}");
     let of_all = messages("relu, T = [bf16, f16], n = 0");
-    assert!(of_all.len() == 1 && of_all[0].starts_with("a known dimension"), "{of_all:?}");
+    assert!(of_all.len() == 1 && of_all[0].starts_with("a size is a literal"), "{of_all:?}");
 }

@@ -108,7 +108,7 @@ impl Settings {
             }
             (other, _) => {
                 let message = format!(
-                    "unknown setting `{other}`; known are `transpose_a`, `transpose_b`, `tf32`, `n = …` and `k = …`"
+                    "unknown setting `{other}`; known are `transpose_a`, `transpose_b`, `tf32`, `n = …`, `k = …` and types, `T = [bf16, f16]`"
                 );
                 return Err(node.complain(message));
             }
@@ -169,8 +169,8 @@ fn epilogue(Setting { name, node, given }: &Setting) -> Result<Epilogue, Complai
 /// The types of the inputs and of the output.
 fn types(declaration: &Declaration) -> Result<(Dtype, Dtype), Vec<Complaint>> {
     let [a, b, out] = &declaration.parameters[..] else {
-        let message =
-            "a matrix product takes three parameters: `a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>`";
+        let message = "without a body a product takes three parameters: `a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<bf16>`; \
+             a body reads and writes others: `#[autokernel::fused_matmul] fn … { out = relu(dot(a, b) + bias); }`";
         return Err(vec![declaration.parameter_list.complain(message)]);
     };
     let matrix = |parameter, mutable| Matrix::read(parameter, mutable).map_err(|complaint| vec![complaint]);

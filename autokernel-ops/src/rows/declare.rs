@@ -60,7 +60,10 @@ pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
 
 fn settings(declaration: &Declaration) -> Result<(), Vec<Complaint>> {
     let refused = |setting: &Setting| {
-        setting.node.complain(format!("`rows` has no setting `{}`; the body says everything", setting.name))
+        setting.node.complain(format!(
+            "`rows` has no setting `{}`; there are `backward` and types, `T = [bf16, f32]`, and the body says all else",
+            setting.name
+        ))
     };
     let complaints: Vec<Complaint> = declaration.settings.iter().map(refused).collect();
     if complaints.is_empty() { Ok(()) } else { Err(complaints) }

@@ -119,8 +119,9 @@ impl Outputs {
         Ok(output::write(&self.folder.join(name), contents)?)
     }
 
-    /// Where everything is, for people: the trials are in the journal, or in `study`; all else only if it was written.
-    pub fn listing(&self, study: Option<&StudyUrl>, is_written: bool) -> String {
+    /// Where everything is, for people: the trials are in the journal, or in `study`; all else only if it was written, and
+    /// `entries` also into the config in use.
+    pub fn listing(&self, study: Option<&StudyUrl>, is_written: bool, entries: &[Entry]) -> String {
         let folder = self.folder.display();
         let trials = study.map_or_else(|| self.journal().display().to_string(), ToString::to_string);
         if !is_written {
@@ -134,7 +135,10 @@ impl Outputs {
              new config    {folder}/best_config.json"
         );
         if let Some(path) = &self.in_use {
-            text += &format!(", and written into {}", path.display());
+            text += &match entries.len() {
+                0 => format!("; {} is as it was: no entry is new", path.display()),
+                _ => format!(", and written into {}", path.display()),
+            };
         }
         text
     }

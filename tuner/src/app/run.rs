@@ -24,7 +24,7 @@ use crate::report::TargetResult;
 use crate::session::{Budget, Limits, Progress, Search, SearchError, Searcher, Session, StopReason, search};
 use crate::stop::Stop;
 use crate::store::{Reference, Store};
-use crate::strategy::{Brief, Neighbours, Started, known, neighbours};
+use crate::strategy::{Asked, Brief, Neighbours, Started};
 use crate::target::Target;
 use crate::trial::Trial;
 
@@ -302,24 +302,16 @@ impl<'r> Run<'r> {
         let config = if continued { self.in_use } else { &self.known };
         let space = self.args.constraints.of(evaluator.space(target));
         let space = space.map_err(|reason| AppError::Constraints { target: target.slug(), reason })?;
-        let brief = Brief {
-            target: target.clone(),
-            gpu: evaluator.about().gpu.clone(),
-            group_sizes: evaluator.about().environment.group_sizes,
-            known: Vec::new(),
-            space: space.into(),
+        let asked = Asked {
+            config,
+            which,
             constraints: self.args.constraints.clone(),
-            measurable: evaluator.about().measurable,
             history: self.history(target, &evaluator.about().environment),
             evaluations: self.args.evaluations() as usize,
             generations: self.args.generations() as usize,
             seed: self.args.seed,
         };
-        // A winner that a model found outside the selection is a seed like any other.
-        let tuned = neighbours(config, target, which).into_iter().map(|known| known.schedule);
-        let measured: Vec<Schedule> = brief.history.iter().map(|trial| trial.schedule).chain(tuned).collect();
-        let brief = brief.widened(measured);
-        Ok(Brief { known: known(config, target, &brief.space, which), ..brief })
+        Ok(asked.brief(target, evaluator.about(), space))
     }
 }
 

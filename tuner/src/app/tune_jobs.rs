@@ -48,7 +48,7 @@ pub fn tune_jobs(
     let text = format!(
         "{}{chosen}\n{}\nended         {ending}\n{}{}",
         summary(&results),
-        outputs.listing(args.source.study.as_ref(), written.is_ok()),
+        outputs.listing(args.source.study.as_ref(), written.is_ok(), &entries),
         spent.unwrap_or_default(),
         next_command(args, &ending, &results, &ranges)
     );

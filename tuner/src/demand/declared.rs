@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use autokernel_codegen::build::Declared;
+use autokernel_codegen::matmul;
 use autokernel_core::{Dimension, Extents};
 
 use super::args::DemandArgs;
@@ -87,14 +88,23 @@ fn of_known(dims: &[Dimension], first: u32) -> Result<Extents, String> {
     let known = sizes.collect::<Option<Vec<_>>>().and_then(Extents::collect);
     known.ok_or_else(|| {
         let others: Vec<&str> = dims.iter().skip(1).map(|dim| dim.name.as_str()).collect();
-        let settings: Vec<String> = others.iter().map(|dim| format!("{dim} = …")).collect();
         format!(
-            "its {} are not all known; declare them in its attribute ({}), record a run with \
-             AUTOKERNEL_RECORD=shapes.jsonl and add --shapes-from shapes.jsonl, or name shapes with --shape",
+            "its {} are not all known; {}record a run with AUTOKERNEL_RECORD=shapes.jsonl and add --shapes-from shapes.jsonl, or \
+             name shapes with --shape",
             others.join(" and "),
-            settings.join(", ")
+            declared_known(&others)
         )
     })
+}
+
+/// How an attribute says these dimensions, where it can: that of a product has settings for its columns and its sums.
+fn declared_known(dims: &[&str]) -> String {
+    let settings: Vec<String> = matmul::DIMS[1..].iter().map(|dim| dim.to_string()).collect();
+    if !dims.iter().all(|dim| settings.iter().any(|setting| setting == dim)) {
+        return String::new();
+    }
+    let settings: Vec<String> = dims.iter().map(|dim| format!("{dim} = …")).collect();
+    format!("declare them in its attribute ({}), ", settings.join(", "))
 }
 
 /// The logged demands; with `--m` at those rows instead of their own.

@@ -18,8 +18,7 @@ pub fn checks(path: &Path) -> Vec<Check> {
     match Config::load(path) {
         Ok(config) => vec![loaded(path, &config)],
         Err(error) => {
-            let remedy = "correct the line, or restore the file from version control";
-            let mut checks = vec![Check::new(NAME, Status::Broken, error.to_string(), remedy)];
+            let mut checks = vec![Check::new(NAME, Status::Broken, error.found(), error.remedy())];
             checks.extend(unbuildable(path));
             checks
         }

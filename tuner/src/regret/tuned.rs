@@ -9,7 +9,7 @@ use crate::journal::Journal;
 use crate::promote::FinalPlan;
 use crate::session::{Budget, Limits, Progress, Search, Session, search};
 use crate::stop::Stop;
-use crate::strategy::{Brief, Neighbours, known, neighbours};
+use crate::strategy::{Asked, Neighbours};
 use crate::strategy_name::Builtin;
 use crate::target::Target;
 
@@ -31,7 +31,17 @@ impl Searches<'_> {
     /// Searches `target`.
     pub fn at(&self, target: &Target, evaluator: &mut dyn Evaluator, journal: &mut Journal) -> Search {
         let constraints = Constraints::default();
-        let brief = self.brief(target, evaluator);
+        let asked = Asked {
+            config: self.config,
+            which: Neighbours::All,
+            constraints: constraints.clone(),
+            history: Vec::new(),
+            evaluations: self.budget.evaluations,
+            generations: self.budget.generations,
+            seed: self.seed,
+        };
+        let space = evaluator.space(target);
+        let brief = asked.brief(target, evaluator.about(), space);
         search(&mut Session {
             target,
             evaluator,
@@ -44,26 +54,6 @@ impl Searches<'_> {
             stop: self.stop,
             progress: &self.progress,
         })
-    }
-
-    fn brief(&self, target: &Target, evaluator: &dyn Evaluator) -> Brief {
-        let about = evaluator.about();
-        let brief = Brief {
-            target: target.clone(),
-            gpu: about.gpu.clone(),
-            group_sizes: about.environment.group_sizes,
-            known: Vec::new(),
-            space: evaluator.space(target).into(),
-            constraints: Constraints::default(),
-            measurable: about.measurable,
-            history: Vec::new(),
-            evaluations: self.budget.evaluations,
-            generations: self.budget.generations,
-            seed: self.seed,
-        };
-        let brief =
-            brief.widened(neighbours(self.config, target, Neighbours::All).into_iter().map(|known| known.schedule));
-        Brief { known: known(self.config, target, &brief.space, Neighbours::All), ..brief }
     }
 }
 

@@ -4,6 +4,7 @@
 //! GPU, on a recording, and on several GPUs at once.
 
 mod ask_tell;
+mod asked;
 mod brief;
 mod categories;
 mod effects;
@@ -23,6 +24,7 @@ mod surrogate;
 pub(crate) mod tests;
 
 pub use ask_tell::{Proposal, Strategy};
+pub(crate) use asked::Asked;
 pub use brief::Brief;
 pub(crate) use llm::Llm;
 pub(crate) use prior::Prior;

@@ -149,7 +149,9 @@ fn the_same_seed_searches_the_same_way_and_another_seed_another_way() {
 #[test]
 fn write_puts_the_winner_into_the_config_in_use_and_keeps_its_other_entries() {
     let tuner = Tuner::new();
-    assert_finished(&tuner.run(&["--write", "--shape", "512x4096x2048"]));
+    let output = tuner.run(&["--write", "--shape", "512x4096x2048"]);
+    assert_finished(&output);
+    assert!(text(&output.stdout).contains(", and written into best_config.json"), "{}", text(&output.stdout));
     assert_finished(&tuner.run(&["--write", "--shape", "4096x4096x4096"]));
     let config = Config::load(&tuner.folder().join("best_config.json")).unwrap();
     let shapes: Vec<String> = config.entries.iter().map(|entry| entry.extents.to_string()).collect();
@@ -273,6 +275,7 @@ fn a_winner_within_the_noise_of_what_is_in_use_is_not_promoted() {
     assert_eq!(Config::load(&tuner.out("best_config.json")).unwrap(), in_use);
     let summary = text(&output.stdout);
     assert!(summary.contains("not promoted: only 0.") && summary.contains("noise explains 0.5 %"), "{summary}");
+    assert!(summary.contains("best_config.json is as it was") && !summary.contains("written into"), "{summary}");
 }
 
 #[test]
@@ -297,7 +300,8 @@ fn a_broken_config_is_refused_with_its_line_and_nothing_is_written() {
     std::fs::write(tuner.folder().join("best_config.json"), "{\n  \"version\": 1,\n  oops\n}").unwrap();
     let output = tuner.run(&[]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("best_config.json:3:"), "{}", text(&output.stderr));
+    let message = text(&output.stderr);
+    assert!(message.contains("best_config.json:3:") && message.contains("; correct the line, or restore"), "{message}");
     assert!(!tuner.out("history.jsonl").exists());
 }
 

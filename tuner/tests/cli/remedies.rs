@@ -59,6 +59,17 @@ fn a_config_that_finds_no_room_is_not_to_be_restored_and_files_that_were_not_wri
     assert!(!message.contains("restore") && !said.contains("roofline.svg"), "{message}{said}");
 }
 
+#[cfg(not(feature = "study"))]
+#[test]
+fn commands_of_a_study_name_the_feature_that_has_them_and_repeat_nothing() {
+    for command in [["study", "status", "env:STUDY"], ["work", "--study", "postgres://ann:s3cret@host/data"]] {
+        let output = Tuner::without_spaces().plain(&command).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains("--features study") && !message.contains("s3cret"), "{message}");
+    }
+}
+
 #[test]
 fn a_url_that_cannot_be_used_is_not_repeated_with_its_password() {
     let output = Tuner::without_spaces().plain(&["--study", "mysql://ann:s3cret@host/data"]).output().unwrap();

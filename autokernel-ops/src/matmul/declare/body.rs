@@ -154,7 +154,8 @@ fn settings(declaration: &Declaration) -> Result<Settings, Complaint> {
             }
             other => {
                 let message = format!(
-                    "unknown setting `{other}`; beside a body there are `tf32`, `group = …`, `block = …`, `n = …` and `k = …`"
+                    "unknown setting `{other}`; beside a body there are `backward`, `tf32`, `group = …`, `block = …`, `n = …`, `k = …` \
+                     and types, `T = [bf16, f16]`"
                 );
                 return Err(node.complain(message));
             }

@@ -7,6 +7,7 @@ use crate::family::Family;
 use crate::matmul::geometry::Geometry;
 use crate::matmul::knobs::schedule;
 use crate::matmul::problem::Class;
+use crate::stated::stated;
 
 pub use plan::{constants, plan};
 pub use rules::{MOST_COLUMNS_OF_A_WARP, RULES};
@@ -14,9 +15,9 @@ pub use rules::{MOST_COLUMNS_OF_A_WARP, RULES};
 const WARP_THREADS: u32 = 32;
 /// Registers beside accumulators and operand fragments: addresses, counters, the copies in flight.
 const WORKING_REGISTERS: u32 = 48;
-/// Registers of a warp that brings rows together: parts on their way (`kTogetherRegisters` in body_statistics.cuh) and the rest, half of what
-/// is there beside accumulators, which there are none of any more.
-const TOGETHER_REGISTERS: u32 = 64 + 32;
+/// Registers of a warp that brings rows together, which has no accumulators any more: parts on their way, and the rest.
+const TOGETHER_REGISTERS: u32 =
+    stated(include_str!("../cuda/body_statistics.cuh"), "constexpr int kTogetherRegisters = ") + 32;
 
 schedule! {
     /// A schedule of the sm80 family.
