@@ -65,7 +65,7 @@ impl Carried {
 }
 
 /// The H200, as the model sees it.
-pub const H200: Machine = Machine {
+const H200: Machine = Machine {
     capability: autokernel::ComputeCapability::new(9, 0),
     sm_count: 132,
     matrix_tflops: 989.4,

@@ -7,6 +7,7 @@ pub mod changed;
 pub mod check;
 pub mod check_declared;
 pub mod compiler;
+pub mod contenders;
 pub mod declared;
 pub mod images;
 pub mod place;

@@ -11,11 +11,11 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use autokernel::timing::{Cache, Statistics, Timer};
-use autokernel::{Arch, Argument, Batch, CompiledKernel, Index, Matrix, bf16, matmul};
+use autokernel::{Arch, Argument, Batch, CompiledKernel, Device, Index, Matrix, Result, bf16, matmul};
 use autokernel_baseline::Torch;
 use autokernel_codegen::matmul::schedule::{Mode, Raster, RasterOrder, Schedule, Sm90Schedule};
 use autokernel_codegen::product::{self, Problem};
-use batch_tests::carried::{Carried, H200};
+use batch_tests::contenders::{CHOSEN, Contender, Contenders, Ranked, finalists, rank};
 use batch_tests::timed;
 use gpu_tests::skip;
 
@@ -29,7 +29,9 @@ const SECOND_ROUNDS: usize = 4;
 const ROTATED: usize = 160 << 20;
 
 /// Groups, rows of each in the mean, N and K; and whether sizes are drawn, by Zipf's law.
-const SHAPES: [(usize, usize, usize, usize, bool); 9] = [
+type Shape = (usize, usize, usize, usize, bool);
+
+const SHAPES: [Shape; 9] = [
     (8, 1024, 4096, 7168, false),
     (4, 8192, 4096, 7168, false),
     (32, 128, 2048, 7168, false),
@@ -40,9 +42,6 @@ const SHAPES: [(usize, usize, usize, usize, bool); 9] = [
     (64, 384, 2816, 2048, true),
     (8, 1024, 14336, 4096, true),
 ];
-
-/// The number of the kernel that the model chooses, among all that are timed.
-const CHOSEN: usize = 0;
 
 /// Orders of tiles in which the largest ones are timed too.
 const RASTERS: [Raster; 4] = [
@@ -111,21 +110,129 @@ fn schedules() -> Vec<Schedule> {
     candidates.filter(|schedule| schedule.check(&class, Arch::SM_90A).is_ok()).collect()
 }
 
+/// The operands of one launch.
 struct Set {
     x: Matrix<bf16>,
     w: Batch<bf16>,
     out: Matrix<bf16>,
 }
 
+/// Operands that take turns, and where their groups begin.
+struct Sets<'d> {
+    device: &'d Device,
+    offsets: Index,
+    sets: RefCell<Vec<Set>>,
+}
+
+impl<'d> Sets<'d> {
+    fn of(device: &'d Device, (groups, _, n, k, _): Shape, offsets: &[i32], drawn: &[bf16]) -> Self {
+        let rows = offsets[groups] as usize;
+        let set = |_| Set {
+            x: Matrix::from_slice(device, &drawn[..rows * k], rows, k).unwrap(),
+            w: Batch::from_slice(device, &drawn[..groups * n * k], [groups, n, k]).unwrap(),
+            out: Matrix::zeros(device, rows, n).unwrap(),
+        };
+        let count = ROTATED.div_ceil(2 * (rows * k + groups * n * k + rows * n)).clamp(2, 8);
+        let sets = RefCell::new((0..count).map(set).collect());
+        Sets { device, offsets: Index::from_slice(device, offsets).unwrap(), sets }
+    }
+
+    fn count(&self) -> usize {
+        self.sets.borrow().len()
+    }
+
+    fn launch(&self, kernel: &CompiledKernel, number: usize) -> Result<()> {
+        let mut sets = self.sets.borrow_mut();
+        let count = sets.len();
+        let Set { x, w, out } = &mut sets[number % count];
+        let arguments: &mut [Argument<'_>] = &mut [(&*x).into(), (&*w).into(), self.offsets.view().into(), out.into()];
+        kernel.launch(self.device, arguments)
+    }
+}
+
+fn median(times: &[f64]) -> f64 {
+    Statistics::of(times).unwrap().median
+}
+
+/// Those near the fastest, timed again in rounds.
+fn rank_again(timer: &mut Timer, sets: &Sets<'_>, contenders: &[Contender<'_>], ranked: &Ranked) -> Ranked {
+    let least = ranked[0].0;
+    let near: Vec<usize> = ranked.iter().filter(|(ms, _)| *ms <= NEAR * least).map(|(_, number)| *number).collect();
+    let mut again = vec![Vec::new(); near.len()];
+    for round in 0..SECOND_ROUNDS {
+        for turn in 0..near.len() {
+            let turn = (round + turn) % near.len();
+            let kernel = contenders[near[turn]].kernel;
+            again[turn].push(timer.time_batch(4, |number| sets.launch(kernel, number)).unwrap());
+        }
+    }
+    let mut ranked: Ranked = again.iter().map(|times| median(times)).zip(near).collect();
+    ranked.sort_by(|left, right| left.0.total_cmp(&right.0));
+    ranked
+}
+
+/// Times in milliseconds: of each finalist by rounds, and of torch's contenders in each round.
+struct Rounds {
+    ours: Vec<Vec<f64>>,
+    theirs: Vec<Vec<f64>>,
+}
+
+impl Rounds {
+    fn of(
+        timer: &mut Timer,
+        sets: &Sets<'_>,
+        contenders: &[Contender<'_>],
+        finalists: &[usize],
+        torch: &mut Torch,
+    ) -> Self {
+        let mut rounds = Rounds { ours: vec![Vec::new(); finalists.len()], theirs: Vec::new() };
+        for round in 0..ROUNDS {
+            // The first launches behind another process's are slower, and each round begins with another schedule.
+            let chosen = contenders[CHOSEN].kernel;
+            let _ = timer.time_batch(2, |number| sets.launch(chosen, number)).unwrap();
+            for turn in 0..finalists.len() {
+                let turn = (round + turn) % finalists.len();
+                let kernel = contenders[finalists[turn]].kernel;
+                rounds.ours[turn].push(timer.time_batch(LAUNCHES, |number| sets.launch(kernel, number)).unwrap());
+            }
+            rounds.theirs.push(torch.round_ms().unwrap());
+        }
+        rounds
+    }
+
+    /// The place of the fastest among the finalists, of which the first is the model's choice.
+    fn fastest(&self) -> usize {
+        let by_median = |left: &usize, right: &usize| median(&self.ours[*left]).total_cmp(&median(&self.ours[*right]));
+        (0..self.ours.len()).min_by(by_median).unwrap()
+    }
+
+    /// How many times as long as the finalist at that place one of torch's takes.
+    fn ratio(&self, place: usize, of_torch: usize) -> Statistics {
+        let pairs = self.ours[place].iter().zip(&self.theirs);
+        Statistics::of(&pairs.map(|(ours, theirs)| theirs[of_torch] / ours).collect::<Vec<_>>()).unwrap()
+    }
+}
+
+/// Launches for a while: a cool GPU is a tenth faster, which would make the first of the list the fastest.
+fn warm_up(timer: &mut Timer, sets: &Sets<'_>, kernel: &CompiledKernel) {
+    let begun = Instant::now();
+    while begun.elapsed() < WARM_UP {
+        let _ = timer.time_batch(LAUNCHES, |number| sets.launch(kernel, number)).unwrap();
+    }
+}
+
+fn prepare(torch: &mut Torch, sets: &Sets<'_>, [n, k]: [usize; 2], offsets: &[i32]) {
+    let numbers = [n, k, LAUNCHES, sets.count()].map(|number| number as i64).into_iter();
+    torch.prepare(&numbers.chain(offsets.iter().map(|&offset| offset.into())).collect::<Vec<_>>()).unwrap();
+}
+
 #[test]
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn groups_of_the_sizes_of_experts() {
     // Before it looks for a GPU, so that another machine can compile them.
-    let carried = Carried::of(&problem());
-    let compiled = timed::compile(&problem(), schedules(), env!("CARGO_TARGET_TMPDIR"));
-    let images = timed::compile(&problem(), carried.images().collect(), env!("CARGO_TARGET_TMPDIR"));
+    let compiled = Contenders::compile(problem(), schedules(), env!("CARGO_TARGET_TMPDIR"));
     let Some(device) = skip::gpu("gpu_groups_speed::groups_of_the_sizes_of_experts") else { return };
-    let listed = timed::load(&device, &problem(), &compiled);
+    let listed = compiled.load(&device);
     let mut torch = match Torch::start(include_str!("torch_groups.py")) {
         Ok(torch) => torch,
         Err(error) => return skip::log("gpu_groups_speed::groups_of_the_sizes_of_experts", &error.to_string()),
@@ -133,92 +240,37 @@ fn groups_of_the_sizes_of_experts() {
     println!(
         "{device}; bf16 nt, medians of {ROUNDS} rounds of {LAUNCHES} launches; ratios above 1: torch takes longer"
     );
-    let drawn = timed::drawn();
     let most = SHAPES.map(|(groups, mean, n, k, _)| groups * (n * k).max(mean * k).max(mean * n)).into_iter().max();
-    let drawn: Vec<bf16> = drawn.iter().copied().cycle().take(most.unwrap_or(0)).collect();
-    let values = |count: usize| &drawn[..count];
+    let drawn: Vec<bf16> = timed::drawn().into_iter().cycle().take(most.unwrap_or(0)).collect();
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
-    for (groups, mean, n, k, is_drawn) in SHAPES {
+    for shape @ (groups, mean, n, k, is_drawn) in SHAPES {
         let offsets = timed::offsets(groups, mean, is_drawn);
         let rows = offsets[groups] as usize;
-        let count = ROTATED.div_ceil(2 * (rows * k + groups * n * k + rows * n)).clamp(2, 8);
-        let set = |_| Set {
-            x: Matrix::from_slice(&device, values(rows * k), rows, k).unwrap(),
-            w: Batch::from_slice(&device, values(groups * n * k), [groups, n, k]).unwrap(),
-            out: Matrix::zeros(&device, rows, n).unwrap(),
-        };
-        let sets = RefCell::new((0..count).map(set).collect::<Vec<_>>());
-        let numbers = [n, k, LAUNCHES, count].map(|number| number as i64).into_iter();
-        torch.prepare(&numbers.chain(offsets.iter().map(|&offset| offset.into())).collect::<Vec<_>>()).unwrap();
-        let offsets = Index::from_slice(&device, &offsets).unwrap();
-        let launch = |kernel: &CompiledKernel, launch: usize| {
-            let Set { x, w, out } = &mut sets.borrow_mut()[launch % count];
-            let arguments: &mut [Argument<'_>] = &mut [(&*x).into(), (&*w).into(), offsets.view().into(), out.into()];
-            kernel.launch(&device, arguments)
-        };
-        let shape = format!("{groups:>4} x {mean:>5}x{n}x{k} {:>5}", if is_drawn { "drawn" } else { "even" });
+        let sets = Sets::of(&device, shape, &offsets, &drawn);
+        prepare(&mut torch, &sets, [n, k], &offsets);
+        let name = format!("{groups:>4} x {mean:>5}x{n}x{k} {:>5}", if is_drawn { "drawn" } else { "even" });
         let extents = matmul::grouped_extents(groups as u32, rows as u32, n as u32, k as u32);
-        // What is carried comes first, and of that what the model chooses.
-        let by_model = carried.at(&extents, H200);
-        let launched =
-            by_model.iter().map(|(ms, schedule)| (*ms, timed::load_as(&device, &problem(), &images, schedule)));
-        let launched: Vec<(f64, CompiledKernel)> = launched.collect();
-        let of_model =
-            by_model.iter().zip(&launched).map(|((_, schedule), (ms, kernel))| (*schedule, kernel, Some(*ms)));
-        let of_list = listed.iter().map(|(schedule, kernel)| (*schedule, kernel, None));
-        let kernels: Vec<(Schedule, &CompiledKernel, Option<f64>)> = of_model.chain(of_list).collect();
-        // A cool GPU is a tenth faster, which would make the first of the list the fastest.
-        let begun = Instant::now();
-        while begun.elapsed() < WARM_UP {
-            let _ = timer.time_batch(LAUNCHES, |at| launch(kernels[0].1, at)).unwrap();
-        }
-        let mut timed: Vec<(f64, usize)> = Vec::new();
-        let tell = |ms: f64, number: usize, again: &str| {
-            let (schedule, _, predicted) = kernels[number];
-            let predicted = predicted.map_or(String::new(), |ms| format!("predicted {ms:.4} "));
-            eprintln!("{shape} {ms:.4} ms {again}{predicted}{schedule}");
-        };
-        for (number, (_, kernel, _)) in kernels.iter().enumerate() {
-            let mut run = |at: usize| launch(kernel, at);
-            let _ = timer.time_batch(1, &mut run).unwrap();
-            timed.push((timer.time_batch(3, &mut run).unwrap(), number));
-            tell(timed[number].0, number, "");
-        }
-        let median = |times: &[f64]| Statistics::of(times).unwrap().median;
-        let least = timed.iter().map(|(ms, _)| *ms).fold(f64::INFINITY, f64::min);
-        let near: Vec<usize> = timed.iter().filter(|(ms, _)| *ms <= NEAR * least).map(|(_, number)| *number).collect();
-        let mut again = vec![Vec::new(); near.len()];
-        for round in 0..SECOND_ROUNDS {
-            for turn in 0..near.len() {
-                let turn = (round + turn) % near.len();
-                again[turn].push(timer.time_batch(4, |at| launch(kernels[near[turn]].1, at)).unwrap());
-            }
-        }
-        let mut timed: Vec<(f64, usize)> = again.iter().map(|times| median(times)).zip(near).collect();
-        timed.sort_by(|left, right| left.0.total_cmp(&right.0));
-        timed.iter().for_each(|&(ms, number)| tell(ms, number, "again "));
-        let fastest = timed.iter().take(3).map(|(_, number)| *number);
-        let finalists: Vec<usize> = [CHOSEN].into_iter().chain(fastest).collect();
-        let (mut ours, mut theirs) = (vec![Vec::new(); finalists.len()], Vec::new());
-        for round in 0..ROUNDS {
-            // The first launches behind another process's are slower, and each round begins with another schedule.
-            let _ = timer.time_batch(2, |at| launch(kernels[CHOSEN].1, at)).unwrap();
-            for turn in 0..finalists.len() {
-                let turn = (round + turn) % finalists.len();
-                ours[turn].push(timer.time_batch(LAUNCHES, |at| launch(kernels[finalists[turn]].1, at)).unwrap());
-            }
-            theirs.push(torch.round_ms().unwrap());
-        }
-        let best = (0..finalists.len()).min_by(|&left, &right| median(&ours[left]).total_cmp(&median(&ours[right])));
-        let (best, times) = best.map(|best| (&kernels[finalists[best]].0, &ours[best])).unwrap();
-        let of_chosen: Vec<f64> = ours[0].iter().zip(&theirs).map(|(ours, theirs)| theirs[0] / ours).collect();
-        let tflops = 2.0 * (rows * n * k) as f64 / (median(times) * 1e9);
-        print!("{shape} {:>8.4} ms {tflops:>6.1} TF", median(times));
+        let at_shape = compiled.at(&device, &extents, &listed);
+        let contenders = at_shape.all();
+
+        warm_up(&mut timer, &sets, contenders[CHOSEN].kernel);
+        let ranked = rank(&name, &contenders, |kernel| {
+            let _ = timer.time_batch(1, |number| sets.launch(kernel, number))?;
+            timer.time_batch(3, |number| sets.launch(kernel, number))
+        });
+        let ranked = rank_again(&mut timer, &sets, &contenders, &ranked.unwrap());
+        ranked.iter().for_each(|&(ms, number)| eprintln!("{name} {ms:.4} ms again {}", contenders[number].told()));
+
+        let finalists = finalists(&ranked);
+        let rounds = Rounds::of(&mut timer, &sets, &contenders, &finalists, &mut torch);
+        let fastest = rounds.fastest();
+        let ms = median(&rounds.ours[fastest]);
+        print!("{name} {ms:>8.4} ms {:>6.1} TF", 2.0 * (rows * n * k) as f64 / (ms * 1e9));
         for (number, name) in torch.contenders.iter().enumerate() {
-            let ratios: Vec<f64> = times.iter().zip(&theirs).map(|(ours, theirs)| theirs[number] / ours).collect();
-            let Statistics { median, spread_pct, .. } = Statistics::of(&ratios).unwrap();
+            let Statistics { median, spread_pct, .. } = rounds.ratio(fastest, number);
             print!("  {name} {median:.3} ({spread_pct:.1} %)");
         }
-        println!("  {best}; chosen {:.3} {}", median(&of_chosen), kernels[CHOSEN].0);
+        let (best, chosen) = (contenders[finalists[fastest]].schedule, contenders[CHOSEN].schedule);
+        println!("  {best}; chosen {:.3} {chosen}", rounds.ratio(0, 0).median);
     }
 }

@@ -8,11 +8,11 @@
 use std::cell::RefCell;
 
 use autokernel::timing::{Cache, Timer, Work};
-use autokernel::{Arch, Argument, Batch, CompiledKernel, Device, Dtype, Extents, bf16, matmul};
+use autokernel::{Arch, Argument, Batch, CompiledKernel, Device, Dtype, Extents, Result, bf16, matmul};
 use autokernel_baseline::{CublasLt, Epilogue, GemmProblem, HEURISTICS, fastest};
 use autokernel_codegen::matmul::schedule::{Mode, Raster, RasterOrder, Schedule, Sm90Schedule};
 use autokernel_codegen::product::{self, Problem};
-use batch_tests::carried::{Carried, H200};
+use batch_tests::contenders::{CHOSEN, Contender, Contenders, Ranked, finalists, rank};
 use batch_tests::timed;
 use gpu_tests::{settings, skip};
 use rand::rngs::StdRng;
@@ -21,8 +21,6 @@ use rand::{RngExt, SeedableRng};
 const ROUNDS: usize = 20;
 const LAUNCHES: usize = 8;
 const SHAPES: usize = 10;
-/// The number of the kernel that the model chooses, among all that are timed.
-const CHOSEN: usize = 0;
 /// Bytes of the sets together: past the L2 cache.
 const ROTATED: usize = 160 << 20;
 
@@ -109,6 +107,7 @@ fn shapes() -> Vec<Extents> {
     shapes
 }
 
+/// The operands of one launch.
 struct Set {
     a: Batch<bf16>,
     b: Batch<bf16>,
@@ -125,89 +124,116 @@ impl Set {
     }
 }
 
+/// Operands that take turns.
+struct Sets<'d> {
+    device: &'d Device,
+    sets: RefCell<Vec<Set>>,
+}
+
+impl<'d> Sets<'d> {
+    fn random(device: &'d Device, sizes @ [batch, m, n, k]: [usize; 4], drawn: &[bf16]) -> Self {
+        let bytes = 2 * batch * (m * k + n * k + m * n);
+        let count = ROTATED.div_ceil(bytes).clamp(2, 8);
+        let sets = (0..count).map(|_| Set::random(device, sizes, drawn)).collect();
+        Sets { device, sets: RefCell::new(sets) }
+    }
+
+    /// Hands the set of a launch of that number to `launch`.
+    fn with<T>(&self, number: usize, launch: impl FnOnce(&mut Set) -> T) -> T {
+        let mut sets = self.sets.borrow_mut();
+        let count = sets.len();
+        launch(&mut sets[number % count])
+    }
+
+    fn launch(&self, kernel: &CompiledKernel, number: usize) -> Result<()> {
+        self.with(number, |set| {
+            let arguments: &mut [Argument<'_>] = &mut [(&set.a).into(), (&set.b).into(), (&mut set.out).into()];
+            kernel.launch(self.device, arguments)
+        })
+    }
+}
+
+/// How cuBLASLt compares.
+struct Met {
+    /// The median time of the fastest of ours, and its schedule.
+    ms: f64,
+    schedule: Schedule,
+    /// cuBLASLt's time over it with its spread in percent, and over that of the model's choice.
+    ratio: f64,
+    spread_pct: f64,
+    of_choice: f64,
+}
+
+/// The finalists of `ranked` and the fastest algorithm of cuBLASLt, in the same rounds.
+fn meet(timer: &mut Timer, sets: &Sets<'_>, extents: &Extents, contenders: &[Contender<'_>], ranked: &Ranked) -> Met {
+    let cublaslt = RefCell::new(CublasLt::new(sets.device).unwrap());
+    let (epilogue, dtype) = (Epilogue::Identity, Dtype::Bf16);
+    let gemm = GemmProblem { extents: *extents, dtype, output: dtype, layout: matmul::Layout::Nt, epilogue };
+    let gemm = cublaslt.borrow().gemm(gemm, HEURISTICS).unwrap();
+    let theirs = |algorithm: usize, number: usize| {
+        sets.with(number, |set| {
+            let (a, b) = (set.a.as_matrix(), set.b.as_matrix());
+            gemm.launch(&mut cublaslt.borrow_mut(), algorithm, a, b, set.out.as_matrix_mut())?;
+            Ok::<_, autokernel::Error>(())
+        })
+    };
+    let algorithm = fastest(gemm.algorithms(), |algorithm, launches| {
+        Ok::<_, autokernel::Error>(timer.time_batch(launches, |number| theirs(algorithm, number)).ok())
+    });
+    let (algorithm, _) = algorithm.unwrap().expect("an algorithm of cuBLASLt runs");
+
+    let mut of_theirs = |number: usize| theirs(algorithm, number);
+    let finalists = finalists(ranked);
+    let launch = |finalist: &usize| {
+        let kernel = contenders[*finalist].kernel;
+        move |number: usize| sets.launch(kernel, number)
+    };
+    let mut of_ours: Vec<_> = finalists.iter().map(launch).collect();
+    let mut work: Vec<Work<'_>> = vec![&mut of_theirs];
+    work.extend(of_ours.iter_mut().map(|work| work as Work<'_>));
+    let times = timer.interleave(ROUNDS, LAUNCHES, &mut work).unwrap();
+    let ratios = (1..work.len()).map(|at| (times.ratio(0, at).unwrap(), at));
+    let (ratio, at) = ratios.max_by(|left, right| left.0.median.total_cmp(&right.0.median)).unwrap();
+    Met {
+        ms: times.timing(at).unwrap().median_ms,
+        schedule: contenders[finalists[at - 1]].schedule,
+        ratio: ratio.median,
+        spread_pct: ratio.spread_pct,
+        of_choice: times.ratio(0, 1).unwrap().median,
+    }
+}
+
 #[test]
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn batches_beside_the_strided_batches_of_cublaslt() {
     // Before it looks for a GPU, so that another machine can compile them.
-    let carried = Carried::of(&problem());
     let listed = if settings::number("AUTOKERNEL_LIST", 1) == 0 { Vec::new() } else { schedules() };
-    let compiled = timed::compile(&problem(), listed, env!("CARGO_TARGET_TMPDIR"));
-    let images = timed::compile(&problem(), carried.images().collect(), env!("CARGO_TARGET_TMPDIR"));
+    let compiled = Contenders::compile(problem(), listed, env!("CARGO_TARGET_TMPDIR"));
     let Some(device) = skip::gpu("gpu_speed::batches_beside_the_strided_batches_of_cublaslt") else { return };
-    let listed = timed::load(&device, &problem(), &compiled);
+    let listed = compiled.load(&device);
     println!(
         "{device}; bf16 nt, {ROUNDS} interleaved rounds of {LAUNCHES} launches; above 1 is faster than cuBLASLt's best"
     );
     let drawn = timed::drawn();
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
-    let mut logarithms = Vec::new();
-    let mut of_choices = Vec::new();
+    let (mut logarithms, mut of_choices) = (Vec::new(), Vec::new());
     for shape in shapes() {
         let [m, n, k] = matmul::sizes(&shape).map(|size| size as usize);
         let batch = matmul::products(&shape) as usize;
-        let bytes = 2 * batch * (m * k + n * k + m * n);
-        let count = ROTATED.div_ceil(bytes).clamp(2, 8);
-        let sets = RefCell::new((0..count).map(|_| Set::random(&device, [batch, m, n, k], &drawn)).collect::<Vec<_>>());
-        let launch = |kernel: &CompiledKernel, launch: usize| {
-            let set = &mut sets.borrow_mut()[launch % count];
-            let arguments: &mut [Argument<'_>] = &mut [(&set.a).into(), (&set.b).into(), (&mut set.out).into()];
-            kernel.launch(&device, arguments)
-        };
-        // What is carried comes first, and of that what the model chooses.
-        let by_model = carried.at(&shape, H200);
-        let launched: Vec<(Schedule, CompiledKernel)> = by_model
-            .iter()
-            .map(|(_, schedule)| (*schedule, timed::load_as(&device, &problem(), &images, schedule)))
-            .collect();
-        let kernels: Vec<&(Schedule, CompiledKernel)> = launched.iter().chain(&listed).collect();
-        let mut timed: Vec<(f64, usize)> = Vec::new();
-        for (number, (schedule, kernel)) in kernels.iter().enumerate() {
-            let mut run = |at: usize| launch(kernel, at);
-            let _ = timer.time_batch(3, &mut run).unwrap();
-            timed.push((timer.time_batch(12, &mut run).unwrap(), number));
-            let predicted = by_model.get(number).map_or(String::new(), |(ms, _)| format!("predicted {ms:.4} "));
-            eprintln!("{batch} x {m}x{n}x{k} {:.4} ms {predicted}{schedule}", timed[number].0);
-        }
-        timed.sort_by(|left, right| left.0.total_cmp(&right.0));
-        let cublaslt = RefCell::new(CublasLt::new(&device).unwrap());
-        let (epilogue, dtype) = (Epilogue::Identity, Dtype::Bf16);
-        let gemm = GemmProblem { extents: shape, dtype, output: dtype, layout: matmul::Layout::Nt, epilogue };
-        let gemm = cublaslt.borrow().gemm(gemm, HEURISTICS).unwrap();
-        let theirs = |algorithm: usize, at: usize| {
-            let set = &mut sets.borrow_mut()[at % count];
-            let (a, b) = (set.a.as_matrix(), set.b.as_matrix());
-            gemm.launch(&mut cublaslt.borrow_mut(), algorithm, a, b, set.out.as_matrix_mut())?;
-            Ok::<_, autokernel::Error>(())
-        };
-        let algorithm = fastest(gemm.algorithms(), |algorithm, launches| {
-            let mut run = |at: usize| theirs(algorithm, at);
-            Ok::<_, autokernel::Error>(timer.time_batch(launches, &mut run).ok())
+        let sets = Sets::random(&device, [batch, m, n, k], &drawn);
+        let at_shape = compiled.at(&device, &shape, &listed);
+        let contenders = at_shape.all();
+        let ranked = rank(&format!("{batch} x {m}x{n}x{k}"), &contenders, |kernel| {
+            let _ = timer.time_batch(3, |number| sets.launch(kernel, number))?;
+            timer.time_batch(12, |number| sets.launch(kernel, number))
         });
-        let (algorithm, _) = algorithm.unwrap().expect("an algorithm of cuBLASLt runs");
-        let mut of_theirs = |at: usize| theirs(algorithm, at);
-        let finalists: Vec<usize> =
-            [CHOSEN].into_iter().chain(timed.iter().take(3).map(|(_, number)| *number)).collect();
-        let mut of_ours: Vec<_> = finalists
-            .iter()
-            .map(|number| {
-                let kernel = &kernels[*number].1;
-                move |at: usize| launch(kernel, at)
-            })
-            .collect();
-        let mut work: Vec<Work<'_>> = vec![&mut of_theirs];
-        work.extend(of_ours.iter_mut().map(|work| work as Work<'_>));
-        let times = timer.interleave(ROUNDS, LAUNCHES, &mut work).unwrap();
-        let best = (1..work.len()).map(|number| (times.ratio(0, number).unwrap(), number));
-        let (ratio, number) = best.max_by(|left, right| left.0.median.total_cmp(&right.0.median)).unwrap();
-        let (ms, schedule) = (times.timing(number).unwrap().median_ms, &kernels[finalists[number - 1]].0);
-        let of_choice = times.ratio(0, 1).unwrap().median;
-        logarithms.push(ratio.median.ln());
-        of_choices.push(of_choice.ln());
-        let tflops = autokernel_codegen::matmul::flops(&shape) / (ms * 1e9);
+        let met = meet(&mut timer, &sets, &shape, &contenders, &ranked.unwrap());
+        logarithms.push(met.ratio.ln());
+        of_choices.push(met.of_choice.ln());
+        let tflops = autokernel_codegen::matmul::flops(&shape) / (met.ms * 1e9);
         println!(
-            "{batch:>4} x {m:>4}x{n:>4}x{k:>4} {ms:>9.4} ms {tflops:>6.1} TF {:>6.3} ({:.1} %) {schedule}; \
-             chosen {of_choice:.3} {}",
-            ratio.median, ratio.spread_pct, kernels[CHOSEN].0
+            "{batch:>4} x {m:>4}x{n:>4}x{k:>4} {:>9.4} ms {tflops:>6.1} TF {:>6.3} ({:.1} %) {}; chosen {:.3} {}",
+            met.ms, met.ratio, met.spread_pct, met.schedule, met.of_choice, contenders[CHOSEN].schedule
         );
     }
     let mean = |logarithms: &[f64]| (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp();
