@@ -126,6 +126,13 @@ fn shapes_that_do_not_fit_are_refused_with_the_names_of_the_kernels_parameters()
     let (x, w) = (random((3, 6), DType::BF16, 1), random((7, 5), DType::BF16, 2));
     let message = linear(&x, &w, None, Activation::Identity).unwrap_err().to_string();
     assert!(message.contains("linear") && message.contains('6') && message.contains('5'), "{message}");
+    let of = |x: &Tensor, w: &Tensor| linear(x, w, None, Activation::Identity).unwrap_err().to_string();
+    let message = of(&random((), DType::BF16, 1), &w);
+    assert!(message.contains("[] is no input of [.., in]"), "{message}");
+    let message = swiglu(&random((), DType::BF16, 1), &w, &w).unwrap_err().to_string();
+    assert!(message.contains("[] is no input of [.., in]"), "{message}");
+    let message = of(&x, &random(6, DType::BF16, 2));
+    assert!(message.contains("[6] is no weight of [out, in]"), "{message}");
     let message = rms_norm(&x, &random(5, DType::BF16, 3), 1e-5).unwrap_err().to_string();
     assert!(message.contains("rms_norm") && message.contains("weight"), "{message}");
     let message = swiglu(&x, &random(6, DType::BF16, 4), &w).unwrap_err().to_string();

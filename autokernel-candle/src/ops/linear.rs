@@ -2,12 +2,13 @@
 
 use candle_core::{Module, Shape, Storage, Tensor};
 
+use super::of_product::of_product;
+use crate::Result;
 use crate::element::by_factor;
 use crate::kernels::products;
 use crate::operation::{Custom, Operation, computed};
 use crate::served::{in_rows, is_served};
 use crate::source::Source;
-use crate::{Error, Result};
 
 /// What becomes of `x · wᵀ + bias`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,21 +63,13 @@ pub fn linear(x: &Tensor, w: &Tensor, bias: Option<&Tensor>, activation: Activat
     }
 }
 
-/// The shape `[.., n]`, and as a matrix.
-fn shapes(x: Source<'_>, w: Source<'_>) -> Result<(Shape, [usize; 2])> {
-    let (&[ref leading @ .., _], &[n, _]) = (x.dims(), w.dims()) else {
-        return Err(Error::Shape { shape: w.dims().to_vec(), expected: "weight of [out, in]" });
-    };
-    Ok((Shape::from([leading, &[n]].concat()), [leading.iter().product(), n]))
-}
-
 struct Plain;
 
 impl Operation<2> for Plain {
     const NAME: &'static str = "autokernel-linear";
 
     fn forward(&self, [x, w]: [Source<'_>; 2]) -> Result<(Storage, Shape)> {
-        let (shape, [m, n]) = shapes(x, w)?;
+        let (shape, [m, n]) = of_product(x, w)?;
         by_factor!(x.dtype(), T => computed::<T>(x, shape, |out| {
             Ok(products::linear::kernel::<T>().launch(x.matrix::<T>()?, w.matrix::<T>()?, out.matrix(m, n)?)?)
         }))
@@ -93,7 +86,7 @@ impl Operation<3> for Biased {
     const NAME: &'static str = "autokernel-linear-bias";
 
     fn forward(&self, [x, w, bias]: [Source<'_>; 3]) -> Result<(Storage, Shape)> {
-        let (shape, [m, n]) = shapes(x, w)?;
+        let (shape, [m, n]) = of_product(x, w)?;
         by_factor!(x.dtype(), T => computed::<T>(x, shape, |out| {
             let (x, w, bias, out) = (x.matrix::<T>()?, w.matrix::<T>()?, bias.row::<T>()?, out.matrix(m, n)?);
             let launched = match self.0 {

@@ -7,6 +7,8 @@ mod attention;
 mod linear;
 #[cfg(feature = "norms")]
 mod norms;
+#[cfg(any(feature = "linear", feature = "swiglu"))]
+mod of_product;
 #[cfg(feature = "norms")]
 mod softmax;
 #[cfg(feature = "swiglu")]

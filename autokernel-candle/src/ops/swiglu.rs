@@ -2,13 +2,14 @@
 
 use candle_core::{Shape, Storage, Tensor};
 
+use super::of_product::of_product;
+use crate::Result;
 use crate::element::by_factor;
 use crate::kernels::{products, rows};
 use crate::layout::Rows;
 use crate::operation::{Custom, Operation, computed};
 use crate::served::{in_rows, is_served, is_trained};
 use crate::source::Source;
-use crate::{Error, Result};
 
 /// silu(x · gateᵀ) · (x · upᵀ) with `x: [.., k]`, `gate` and `up: [n, k]`, which gives `[.., n]`: one kernel, by which neither product is
 /// written to memory.
@@ -42,10 +43,7 @@ impl Operation<3> for SwiGlu {
     const NAME: &'static str = "autokernel-swiglu";
 
     fn forward(&self, [x, gate, up]: [Source<'_>; 3]) -> Result<(Storage, Shape)> {
-        let (&[ref leading @ .., _], &[n, _]) = (x.dims(), gate.dims()) else {
-            return Err(Error::Shape { shape: gate.dims().to_vec(), expected: "weight of [out, in]" });
-        };
-        let (shape, m) = (Shape::from([leading, &[n]].concat()), leading.iter().product());
+        let (shape, [m, n]) = of_product(x, gate)?;
         by_factor!(x.dtype(), T => computed::<T>(x, shape, |out| {
             Ok(products::swiglu::launch(x.matrix::<T>()?, gate.matrix::<T>()?, up.matrix::<T>()?, out.matrix(m, n)?)?)
         }))

@@ -28,5 +28,5 @@ pub(crate) use asked::Asked;
 pub use brief::Brief;
 pub(crate) use llm::Llm;
 pub(crate) use prior::Prior;
-pub(crate) use seeds::{Neighbours, known, neighbours};
+pub(crate) use seeds::{Neighbours, known};
 pub(crate) use started::Started;
