@@ -16,6 +16,9 @@ const SLOPED: &str =
     "fn f(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, slope: &PerHead<f32>, out: &mut Heads<bf16>) {
         score = score * scale + slope * (key - query);
     }";
+const BOUNDED: &str = "fn f(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, cap: f32, out: &mut Heads<bf16>) {
+        score = cap * (score * scale / cap).tanh();
+    }";
 const CAPPED: &str =
     "fn f(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, slope: &PerHead<f32>, cap: f32, out: &mut Heads<bf16>) {
         let capped = cap * (score * scale / cap).tanh();
@@ -34,7 +37,7 @@ fn problems(dims: &[u32]) -> Vec<Problem> {
             let settings = || syn::parse_str(&format!("{mask} head_dim = {dim}")).unwrap();
             let of = |body| problem(&syn::parse_str(body).unwrap(), settings()).unwrap();
             problems.push(Problem { score: None, ..of(PLAIN) });
-            problems.extend([SLOPED, CAPPED, CHOSEN].map(of));
+            problems.extend([SLOPED, BOUNDED, CAPPED, CHOSEN].map(of));
         }
     }
     problems

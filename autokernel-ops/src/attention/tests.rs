@@ -110,6 +110,20 @@ fn a_body_on_the_score_is_as_golden_with_divisors_of_a_head_inverted_once_and_wh
     expect_file!["golden/capped_sm90.cu"].assert_eq(&emitted(&capped()));
 }
 
+/// `score = cap * (score * scale / cap).tanh();`
+fn bounded() -> Problem {
+    let mut problem = capped();
+    let score = problem.score.as_mut().unwrap();
+    score.operands.remove(0);
+    score.value = score.bindings.remove(0).value;
+    problem
+}
+
+#[test]
+fn a_cap_alone_is_as_golden_with_what_says_that_scores_have_bounds() {
+    expect_file!["golden/bounded_sm90.cu"].assert_eq(&emitted(&bounded()));
+}
+
 #[test]
 fn a_body_has_a_class_of_its_own_whose_operands_stand_before_the_output() {
     let class = capped().class();
