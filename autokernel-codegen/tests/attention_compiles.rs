@@ -57,6 +57,16 @@ fn schedules_of_bodies_compile_without_spills() {
     compile(&all.collect::<Vec<_>>(), Arch::SM_90A, |_, _| false);
 }
 
+/// Three consumers leave few registers, and the logarithm of each sum takes one.
+#[test]
+fn schedules_of_caps_compile_without_spills() {
+    let narrow = |problem: &Problem| Problem { value_dim: 64, ..problem.clone() };
+    let all = problems(&[64, 128]).into_iter().filter(|problem| problem.class().may_stay_within());
+    let all = all.map(|problem| Problem { log_sum_exp: true, ..problem });
+    let all: Vec<Problem> = all.flat_map(|problem| [narrow(&problem), problem]).collect();
+    compile(&all, Arch::SM_90A, |_, _| false);
+}
+
 /// With the logarithm of each sum, and where the device knows where sequences lie.
 #[test]
 fn schedules_of_the_portable_family_compile_without_spills() {

@@ -135,6 +135,9 @@ fn what_has_bounds_is_a_class_whose_long_sequences_are_multiplied_by_three_consu
     assert_eq!(tiles(&class(128, Dtype::Bf16)), [(3, 80, 0), (2, 128, 1), (1, 128, 1)]);
     assert_eq!(tiles(&class(64, Dtype::Bf16)), [(3, 128, 2), (2, 128, 1), (1, 128, 1)]);
     assert_eq!(tiles(&class(128, Dtype::F16)), [(2, 128, 1), (1, 128, 1)], "weights of f16 have no room");
+    let of_long = AttentionSchedule::default_for(&class(128, Dtype::Bf16));
+    let by_fma = AttentionSchedule { exp_by_fma: 1, ..of_long }.check(&class(128, Dtype::Bf16), Arch::SM_90A);
+    assert_eq!(by_fma.unwrap_err().rule, "registers", "it spills");
     assert_eq!(tiles(&capped().class()), [(2, 128, 1), (1, 128, 1)], "a bias has no bounds");
     assert!(class(128, Dtype::F16).score.unwrap().bounded && !capped().class().score.unwrap().bounded);
     let json = serde_json::to_value(capped().class().score).unwrap();
