@@ -16,6 +16,9 @@ const SLOPED: &str =
     "fn f(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, slope: &PerHead<f32>, out: &mut Heads<bf16>) {
         score = score * scale + slope * (key - query);
     }";
+const BOUNDED: &str = "fn f(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, cap: f32, out: &mut Heads<bf16>) {
+        score = cap * (score * scale / cap).tanh();
+    }";
 const CAPPED: &str =
     "fn f(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, slope: &PerHead<f32>, cap: f32, out: &mut Heads<bf16>) {
         let capped = cap * (score * scale / cap).tanh();
@@ -34,7 +37,7 @@ fn problems(dims: &[u32]) -> Vec<Problem> {
             let settings = || syn::parse_str(&format!("{mask} head_dim = {dim}")).unwrap();
             let of = |body| problem(&syn::parse_str(body).unwrap(), settings()).unwrap();
             problems.push(Problem { score: None, ..of(PLAIN) });
-            problems.extend([SLOPED, CAPPED, CHOSEN].map(of));
+            problems.extend([SLOPED, BOUNDED, CAPPED, CHOSEN].map(of));
         }
     }
     problems
@@ -52,6 +55,16 @@ fn schedules_of_wide_heads_compile_without_spills() {
 fn schedules_of_bodies_compile_without_spills() {
     let all = problems(&[64, 128]).into_iter().filter(|problem| problem.score.is_some() && problem.window.is_none());
     compile(&all.collect::<Vec<_>>(), Arch::SM_90A, |_, _| false);
+}
+
+/// Three consumers leave few registers, and the logarithm of each sum takes one.
+#[test]
+fn schedules_of_caps_compile_without_spills() {
+    let narrow = |problem: &Problem| Problem { value_dim: 64, ..problem.clone() };
+    let all = problems(&[64, 128]).into_iter().filter(|problem| problem.class().may_stay_within());
+    let all = all.map(|problem| Problem { log_sum_exp: true, ..problem });
+    let all: Vec<Problem> = all.flat_map(|problem| [narrow(&problem), problem]).collect();
+    compile(&all, Arch::SM_90A, |_, _| false);
 }
 
 /// With the logarithm of each sum, and where the device knows where sequences lie.

@@ -166,6 +166,84 @@ fn exponentials_without_the_special_function_unit_are_right_where_keys_are_hidde
     }
 }
 
+/// Scores from `-cap` to `cap`.
+fn bounded(cap: f32) -> Problem {
+    let cap: syn::Expr = syn::parse_str(&format!("{cap:?}")).unwrap();
+    let function: syn::ItemFn = syn::parse_quote! {
+        fn attend(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>) {
+            score = #cap * (score * scale / #cap).tanh();
+        }
+    };
+    Problem { causal: true, ..declared(function) }
+}
+
+/// Such that most scores are as large as bounds let them be, and queries begin and end with the smallest.
+fn at_bounds(seed: u64) -> Variation {
+    Variation { seed, amplitude: 3000.0, ..Variation::default() }
+}
+
+fn check_bounded(test: &str, problem: &Problem, schedule: AttentionSchedule) {
+    let Some(compiler) = Compiler::find(test) else { return };
+    let compiled = Compiled::new(&compiler, problem, schedule);
+    for (seed, sizes) in (0..).zip(SIZES) {
+        compiled.check(sizes, Variation::numbered(seed));
+        compiled.check(sizes, at_bounds(seed));
+    }
+    for key in 0..4 {
+        compiled.check(SIZES[1], Variation { nan_key: Some(key), ..Variation::default() });
+    }
+}
+
+#[test]
+fn scores_with_bounds_are_right_on_both_sides_of_the_widest_whose_shifts_need_not_move() {
+    let test = "scores_with_bounds_are_right_on_both_sides_of_the_widest_whose_shifts_need_not_move";
+    for (cap, exp_by_fma) in [(3.0, 0), (50.0, 3), (55.4, 0), (55.5, 0), (300.0, 1)] {
+        check_bounded(test, &bounded(cap), AttentionSchedule { exp_by_fma, ..SCHEDULE });
+    }
+}
+
+#[test]
+fn scores_with_bounds_are_right_by_three_consumers_without_a_mask_with_windows_and_in_f16() {
+    let test = "scores_with_bounds_are_right_by_three_consumers_without_a_mask_with_windows_and_in_f16";
+    let whole = Problem { causal: false, ..bounded(55.4) };
+    check_bounded(test, &whole, AttentionSchedule { consumers: 3, tile_keys: 80, ..SCHEDULE });
+    // Of most tiles some queries see no key of the first block.
+    check_bounded(test, &Problem { window: Some(37), ..bounded(55.4) }, SCHEDULE);
+    check_bounded(test, &Problem { window: Some(20), ..whole }, AttentionSchedule { exp_by_fma: 2, ..SCHEDULE });
+    check_bounded(test, &Problem { dtype: Dtype::F16, ..bounded(50.0) }, SCHEDULE);
+}
+
+#[test]
+fn sums_of_weights_that_are_as_large_as_they_may_be_have_room_for_a_million_keys() {
+    let test = "sums_of_weights_that_are_as_large_as_they_may_be_have_room_for_a_million_keys";
+    let Some(compiler) = Compiler::find(test) else { return };
+    let compiled = Compiled::new(&compiler, &bounded(55.4), SCHEDULE);
+    for (seed, &sizes) in (0..).zip(&SIZES[..3]) {
+        // 128 keys of these are 2^20 keys of values of 2^41.
+        let of_values = 2f64.powi(54);
+        compiled.check(sizes, Variation { of_values, ..at_bounds(seed) });
+    }
+}
+
+#[test]
+fn what_a_careless_edit_of_bounds_breaks_is_noticed() {
+    let Some(compiler) = Compiler::find("what_a_careless_edit_of_bounds_breaks_is_noticed") else { return };
+    let mutants = [
+        (50.0, mutant("attention_softmax.cuh", "fmaxf(1.0f - kRoom / scale, -1.0f)", "kNegativeInfinity")),
+        (50.0, mutant("attention_softmax.cuh", "fmaxf(1.0f - kRoom / scale, -1.0f)", "1.0f")),
+        (50.0, mutant("attention_softmax.cuh", "if constexpr (kShowsNan) total", "if constexpr (false) total")),
+        (50.0, mutant("attention_softmax.cuh", "kRoom = 64.0f", "kRoom = 160.0f")),
+        (300.0, mutant("attention_softmax.cuh", "kMayStayWithin && scale <= kWidest", "kMayStayWithin")),
+    ];
+    for (cap, change) in mutants {
+        let schedule = AttentionSchedule { exp_by_fma: 4, ..SCHEDULE };
+        let compiled = Compiled::changed(&compiler, &bounded(cap), schedule, Some(change)).unwrap();
+        let noticed = (0..).zip(&SIZES[..2]).any(|(seed, &sizes)| compiled.run(sizes, at_bounds(seed)).is_err());
+        let shows = |key| Variation { nan_key: Some(key), ..Variation::default() };
+        assert!(noticed || (0..4).any(|key| compiled.run(SIZES[1], shows(key)).is_err()), "{change:?}");
+    }
+}
+
 /// `score = if key <= query { score * scale } else { -1e30 };`: of more queries than keys the first see none.
 pub fn hidden() -> Problem {
     let function: syn::ItemFn = syn::parse_quote! {
@@ -245,7 +323,7 @@ const MUTANTS_OF_BODIES: [(u32, Change<'_>); 9] = [
     (0, mutant("attention_softmax.cuh", "exact(is_none ? 0.0f : largest)", "scale")),
     (4, mutant("attention_softmax.cuh", "kScored ? exact(from) : scale", "scale")),
     (4, mutant("attention_softmax.cuh", "kExpByFma == 0 ? fmaxf(x, y)", "true ? fmaxf(x, y)")),
-    (4, mutant("attention_weights.cuh", "x = fmaxf(x, -127.0f);", "")),
+    (4, mutant("attention_weights.cuh", "x = fmaxf(x, kLeastExponent);", "")),
     (4, mutant("attention_weights.cuh", "fmaf(power, rest, 0.24024099f)", "fmaf(power, rest, 0.25024099f)")),
 ];
 

@@ -52,6 +52,8 @@ pub struct Variation {
     pub gap: u32,
     /// What queries are multiplied by: large ones make one weight of almost 1.
     pub amplitude: f64,
+    /// What values are multiplied by.
+    pub of_values: f64,
     /// Whether an element of the last query of the last head is no number.
     pub nan: bool,
     /// A key of the first head of the first sequence that has one.
@@ -68,7 +70,7 @@ impl Variation {
 
 impl Default for Variation {
     fn default() -> Self {
-        Variation { seed: 0, heads_last: false, gap: 0, amplitude: 1.0, nan: false, nan_key: None }
+        Variation { seed: 0, heads_last: false, gap: 0, amplitude: 1.0, of_values: 1.0, nan: false, nan_key: None }
     }
 }
 
@@ -287,7 +289,7 @@ impl Compiled {
             sizes.iter().zip(strides).map(|(size, stride)| u64::from(size.saturating_sub(1)) * stride).sum();
         let elements = if sizes.contains(&0) { 0 } else { last + 1 };
         let pointer = gpu.alloc_named(&operand.name, elements * u64::from(dtype.bytes())).unwrap();
-        let amplitude = if at == 0 { variation.amplitude } else { 1.0 };
+        let amplitude = [variation.amplitude, 1.0, variation.of_values].get(at).copied().unwrap_or(1.0);
         let count: u32 = sizes.iter().product();
         let random = |_| rounded(operand.dtype, amplitude * rng.random_range(-1.7..1.7));
         let mut values: Vec<f64> = match operand.axes.len() {

@@ -16,8 +16,22 @@ impl AttentionSchedule {
         if class.sequences.are_whole() { Self::whole_for(class) } else { Self::few_for(class) }
     }
 
-    /// For many queries of sequences that the tensors say.
+    /// For many queries of sequences that the tensors say. Where nothing waits for a largest score, three consumers hide what a cap costs.
     pub fn whole_for(class: &Class) -> Self {
+        let moving = Self::moving_for(class);
+        if !class.may_stay_within() {
+            return moving;
+        }
+        let within = match class.head_dim.max(class.value_dim) {
+            0..=64 => AttentionSchedule { exp_by_fma: 2, ..moving },
+            97..=128 => AttentionSchedule { consumers: 3, tile_keys: 80, exp_by_fma: 0, ..moving },
+            _ => moving,
+        };
+        if within.check(class, Arch::SM_90A).is_ok() { within } else { moving }
+    }
+
+    /// The same where the shift of a row's exponents moves as larger scores come.
+    pub fn moving_for(class: &Class) -> Self {
         let widest = class.head_dim.max(class.value_dim);
         let (consumers, tile_keys) = match widest {
             0..=64 => (3, 128),
@@ -31,7 +45,7 @@ impl AttentionSchedule {
 
     /// For many queries of sequences whose lengths the device knows.
     pub fn many_for(class: &Class) -> Self {
-        let whole = Self::whole_for(&Class { sequences: Sequences::default(), ..class.clone() });
+        let whole = Self::moving_for(&Class { sequences: Sequences::default(), ..class.clone() });
         AttentionSchedule { share_keys: true, ..whole }.fitted(class)
     }
 

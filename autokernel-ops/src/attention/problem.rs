@@ -6,6 +6,7 @@ use std::ops::Range;
 use autokernel_core::Dtype;
 use serde::{Deserialize, Serialize};
 
+use super::lower::lower;
 use super::score::{Kind, Score};
 use super::sequences::Sequences;
 use crate::expr::Cost;
@@ -88,6 +89,9 @@ pub struct ScoreClass {
     pub operands: Vec<Kind>,
     /// What a score costs in registers and functions.
     pub cost: Cost,
+    /// Whether it has bounds, as of a soft cap alone.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub bounded: bool,
 }
 
 impl Class {
@@ -95,13 +99,22 @@ impl Class {
     pub fn score_operands(&self) -> &[Kind] {
         self.score.as_ref().map_or(&[], |score| &score.operands)
     }
+
+    /// Whether Hopper's kernels may set the shift of a row's exponents once, as scores have bounds and weights the range of fp32.
+    pub fn may_stay_within(&self) -> bool {
+        self.dtype == Dtype::Bf16 && self.score.as_ref().is_some_and(|score| score.bounded)
+    }
 }
 
 impl Problem {
     /// The class whose tuned entries serve this problem.
     pub fn class(&self) -> Class {
-        let &Problem { dtype, head_dim, value_dim, causal, window, scale: _, log_sum_exp, ref score, sequences } = self;
-        let score = score.as_ref().map(|score| ScoreClass { operands: score.kinds(), cost: score.cost() });
+        let &Problem { dtype, head_dim, value_dim, causal, window, scale, log_sum_exp, ref score, sequences } = self;
+        let score = score.as_ref().map(|score| ScoreClass {
+            operands: score.kinds(),
+            cost: score.cost(),
+            bounded: lower(score, scale).is_bounded(),
+        });
         Class { dtype, head_dim, value_dim, causal, windowed: window.is_some(), log_sum_exp, score, sequences }
     }
 

@@ -21,9 +21,11 @@ const ATOM_BYTES: u32 = 1024;
 const MAX_SHARED_BYTES: u32 = 232_448;
 /// Registers of a consumer's thread beside scores, weights and sums.
 const WORKING_REGISTERS: u32 = 26;
-/// Those of exponentials that are computed by multiplications and additions, of blocks of more keys than that.
+/// Those of exponentials that are computed by multiplications and additions, of blocks of more keys than that, or of scores with bounds
+/// beside values of more elements.
 const EXP_REGISTERS: u32 = 6;
 const MANY_KEYS: u32 = 128;
+const NARROW: u32 = 64;
 /// Sums that are rescaled while scores are computed, and the registers that this takes.
 const MANY_SUMS: u32 = 64;
 const RESCALE_REGISTERS: u32 = 4;
@@ -64,8 +66,9 @@ impl S {
     /// Registers that a consumer's thread needs: scores and sums in fp32, weights in pairs.
     fn needed_registers(&self, class: &Class) -> u32 {
         let (scores, sums) = (self.tile_keys / 2, class.value_dim / 2);
-        let working =
-            WORKING_REGISTERS + if self.exp_by_fma == 0 || self.tile_keys <= MANY_KEYS { 0 } else { EXP_REGISTERS };
+        let by_fma = self.exp_by_fma > 0
+            && (self.tile_keys > MANY_KEYS || (class.may_stay_within() && class.value_dim > NARROW));
+        let working = WORKING_REGISTERS + if by_fma { EXP_REGISTERS } else { 0 };
         if sums <= MANY_SUMS {
             let body = class.score.as_ref().map_or(0, |score| BODY_REGISTERS + score.cost.registers);
             let sharing = if self.share_keys { SHARING_REGISTERS } else { 0 };
@@ -135,8 +138,8 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "registers",
         words: "3/4 of tile_keys and 1/2 of value_dim, with 26 more, with a body 6 and its own, 6 where exp_by_fma is more than 0 and \
-                tile_keys than 128, and 20 with share_keys, are at most the registers of a consumer's thread: 248 of one consumer, 232 of \
-                two, 160 of three; above a value_dim of 128 with 4 more, a \
+                tile_keys than 128, or scores have bounds and value_dim is above 64, and 20 with share_keys, are at most the \
+                registers of a consumer's thread: 248 of one consumer, 232 of two, 160 of three; above a value_dim of 128 with 4 more, a \
                 body's own are at least 18, and 8 more with a mask, and share_keys has 60 in place of all that",
         holds: |s, class, _| s.needed_registers(class) <= s.consumer_registers(),
         reason: |s, class, _| {

@@ -110,6 +110,40 @@ fn a_body_on_the_score_is_as_golden_with_divisors_of_a_head_inverted_once_and_wh
     expect_file!["golden/capped_sm90.cu"].assert_eq(&emitted(&capped()));
 }
 
+/// `score = cap * (score * scale / cap).tanh();`
+fn bounded() -> Problem {
+    let mut problem = capped();
+    let score = problem.score.as_mut().unwrap();
+    score.operands.remove(0);
+    score.value = score.bindings.remove(0).value;
+    problem
+}
+
+#[test]
+fn a_cap_alone_is_as_golden_with_what_says_that_scores_have_bounds() {
+    expect_file!["golden/bounded_sm90.cu"].assert_eq(&emitted(&bounded()));
+}
+
+#[test]
+fn what_has_bounds_is_a_class_whose_long_sequences_are_multiplied_by_three_consumers_where_weights_have_their_range() {
+    let class = |head_dim, dtype| Problem { head_dim, value_dim: head_dim, dtype, ..bounded() }.class();
+    let tiles = |class: &Class| {
+        let all = class.portfolio(Arch::SM_90A).into_iter();
+        let whole = all.map(|it| AttentionSchedule::try_from(&it).unwrap()).filter(|it| !it.share_keys);
+        whole.map(|it| (it.consumers, it.tile_keys, it.exp_by_fma)).collect::<Vec<_>>()
+    };
+    assert_eq!(tiles(&class(128, Dtype::Bf16)), [(3, 80, 0), (2, 128, 1), (1, 128, 1)]);
+    assert_eq!(tiles(&class(64, Dtype::Bf16)), [(3, 128, 2), (2, 128, 1), (1, 128, 1)]);
+    assert_eq!(tiles(&class(128, Dtype::F16)), [(2, 128, 1), (1, 128, 1)], "weights of f16 have no room");
+    let of_long = AttentionSchedule::default_for(&class(128, Dtype::Bf16));
+    let by_fma = AttentionSchedule { exp_by_fma: 1, ..of_long }.check(&class(128, Dtype::Bf16), Arch::SM_90A);
+    assert_eq!(by_fma.unwrap_err().rule, "registers", "it spills");
+    assert_eq!(tiles(&capped().class()), [(2, 128, 1), (1, 128, 1)], "a bias has no bounds");
+    assert!(class(128, Dtype::F16).score.unwrap().bounded && !capped().class().score.unwrap().bounded);
+    let json = serde_json::to_value(capped().class().score).unwrap();
+    assert!(json.get("bounded").is_none(), "classes of before are what they were: {json}");
+}
+
 #[test]
 fn a_body_has_a_class_of_its_own_whose_operands_stand_before_the_output() {
     let class = capped().class();

@@ -11,6 +11,8 @@ use super::{Body, Declared, kernels, ones, refusal};
 use crate::settings;
 
 const CAP: f32 = 20.0;
+/// As wide as it may be where shifts need not move, and wider.
+const WIDE_CAPS: [f32; 2] = [50.0, 200.0];
 
 /// The number of each head.
 fn slope(head: u32) -> f32 {
@@ -18,7 +20,7 @@ fn slope(head: u32) -> f32 {
 }
 
 /// Kernels of bf16.
-pub fn of_bf16() -> [Declared<bf16>; 5] {
+pub fn of_bf16() -> [Declared<bf16>; 7] {
     [
         Declared {
             kernel: &kernels::full::KERNEL,
@@ -51,11 +53,32 @@ pub fn of_bf16() -> [Declared<bf16>; 5] {
             }),
         },
         Declared {
+            kernel: &kernels::bounded::KERNEL,
+            launch: |device, [q, k, v], out, _| kernels::bounded::launch_on(device, q, k, v, WIDE_CAPS[0], out),
+            score: Some(bounded_by::<0>()),
+        },
+        Declared {
+            kernel: &kernels::bounded::KERNEL,
+            launch: |device, [q, k, v], out, _| kernels::bounded::launch_on(device, q, k, v, WIDE_CAPS[1], out),
+            score: Some(bounded_by::<1>()),
+        },
+        Declared {
             kernel: &kernels::summed::KERNEL,
             launch: |device, [q, k, v], out, sums| kernels::summed::launch_on(device, q, k, v, out, sums),
             score: None,
         },
     ]
+}
+
+/// One of [`WIDE_CAPS`].
+fn bounded_by<const AT: usize>() -> Body {
+    Body {
+        score: |product, scale, _, _| {
+            let cap = f64::from(WIDE_CAPS[AT]);
+            cap * (product * scale / cap).tanh()
+        },
+        operands: |_| vec![f64::from(WIDE_CAPS[AT])],
+    }
 }
 
 /// Kernels of f16.

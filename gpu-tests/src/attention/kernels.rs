@@ -32,6 +32,12 @@ pub fn capped(
     score = capped + slope * (key - query);
 }
 
+/// A soft cap alone, by which scores have bounds.
+#[autokernel::attention(causal, head_dim = 128)]
+pub fn bounded(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, cap: f32, out: &mut Heads<bf16>) {
+    score = cap * (score * scale / cap).tanh();
+}
+
 /// With the logarithm of each query's sum of exponentials.
 #[autokernel::attention(causal, head_dim = 64)]
 pub fn summed(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>, log_sum_exp: &mut Heads<f32>);

@@ -38,7 +38,9 @@ __device__ __forceinline__ float row_sum(float value) {
 // Of eight weights kExpByFma are computed by `exp2_by_fma`. A score that is no number shows in the others then, as the largest.
 //
 // Without kMovesSeldom shifts move with every block, by straight code that keeps nothing of them.
-template <typename Input, bool kScored, int kExpByFma, bool kMovesSeldom>
+//
+// With kBounded scores are from -1 to 1, as of a soft cap, whose factor `scale` then contains: shifts need not move (`add_within`).
+template <typename Input, bool kScored, int kExpByFma, bool kMovesSeldom, bool kBounded>
 struct Softmax {
   static constexpr float kLargest = 0x1p28f;
   static constexpr float kSlack = 8.0f;
@@ -46,6 +48,11 @@ struct Softmax {
   static constexpr float kNone = -0x1p127f;
   // Weights of bf16 have the range of fp32: they may be small.
   static constexpr float kLeast = DtypeOf<Input>::value == Dtype::kBf16 ? -64.0f : 0.0f;
+
+  // What `add_within` keeps to, of which fp16 has no room for any cap that is in use.
+  static constexpr bool kMayStayWithin = kBounded && DtypeOf<Input>::value == Dtype::kBf16;
+  static constexpr float kRoom = 64.0f;
+  static constexpr float kWidest = 80.0f;
 
   float scale;
   float max[kRowsOfThread];  // the score of `shift`
@@ -82,6 +89,25 @@ struct Softmax {
     }
   }
 
+  // The same where `is_narrow`: the first block sets a shift for good, so that nothing waits for a largest score and nothing is rescaled.
+  //
+  // A shift is at least `scale` - kRoom, so weights are 2^kRoom at most. Where it is that, a row's scores have weights of at least
+  // 2^(kRoom - 2 * scale), which is 2^-96; else it is its first block's largest score, or -`scale`, and the largest of all has 1 at least.
+  // So sums of 2^20 keys are below 2^84, and fp32 holds those of values below 2^43; values of less than 2^-30 may lose digits.
+  // A row that sees no key of its first block has a shift like any other.
+  template <bool kFirst, typename Rows, int kScores>
+  __device__ __forceinline__ void add_within(float (&scores)[kScores], const Rows& rows) {
+    static_assert(kMayStayWithin, "bounds, and weights with the range of fp32");
+    for_each_row(rows, [&](int row) {
+      if constexpr (kFirst) {
+        max[row] = largest_of(scores, row, fmaxf(1.0f - kRoom / scale, -1.0f));
+        shift[row] = max[row] * scale;
+      }
+      weigh<kFirst, true>(scores, row, scale, shift[row]);
+    });
+  }
+  __device__ __forceinline__ bool is_narrow() const { return kMayStayWithin && scale <= kWidest; }
+
   // The scale of scores whose largest is `from`. Where their product is so large that its rounding alone would be more than powers
   // of two can hold, as of a row from which a body hides all keys, a power of two, by which it is not rounded: other scores of such
   // a row than the largest are too far from it to count by either.
@@ -90,10 +116,8 @@ struct Softmax {
     return fabsf(from * scale) < kLargest ? scale : exact;
   }
 
-  // The unit that computes the weight with that number among a row's is chosen when it is compiled.
-  __device__ __forceinline__ static float power_of_two(float x, int number) {
-    return number * kExpByFma % 8 < kExpByFma ? exp2_by_fma(x) : exp2_approximate(x);
-  }
+  // Which unit computes the weight with that number among a row's.
+  __device__ __forceinline__ static constexpr bool is_by_fma(int number) { return number * kExpByFma % 8 < kExpByFma; }
 
   // Sums over whole rows, when all blocks are added.
   __device__ __forceinline__ void finish() {
@@ -149,8 +173,8 @@ struct Softmax {
 
   __device__ __forceinline__ float scale_of(int row) const { return kScored ? scale_of_row[row] : scale; }
 
-  // Makes weights of a row's scores, and adds them up.
-  template <bool kFirst, int kScores>
+  // Makes weights of a row's scores, and adds them up: with kShowsNan a NaN too whose weight is computed by FMA.
+  template <bool kFirst, bool kShowsNan = false, int kScores>
   __device__ __forceinline__ void weigh(float (&scores)[kScores], int row, float scale_here, float shift_here) {
     float total = 0.0f;
 #pragma unroll
@@ -158,7 +182,13 @@ struct Softmax {
 #pragma unroll
       for (int pair = 0; pair < 2; ++pair) {
         float& score = scores[i + 2 * row + pair];
-        score = power_of_two(fmaf(score, scale_here, -shift_here), i / 2 + pair);
+        score = fmaf(score, scale_here, -shift_here);
+        if (!is_by_fma(i / 2 + pair)) {
+          score = exp2_approximate(score);
+        } else {
+          if constexpr (kShowsNan) total = fmaf(score = max_or_nan(score, kLeastExponent), 0.0f, total);
+          score = exp2_by_fma(score);
+        }
       }
       total += scores[i + 2 * row];
       total += scores[i + 2 * row + 1];
@@ -244,8 +274,15 @@ __device__ __forceinline__ void mask(float (&scores)[kScores], const KeysOf<Prob
   }
 }
 
+// Whether scores have bounds, which a body alone gives them.
+template <typename Problem, bool = Problem::kScored>
+constexpr bool kIsBounded = false;
+template <typename Problem>
+constexpr bool kIsBounded<Problem, true> = Problem::kBounded;
+
 // Of the kernels of a geometry.
 template <typename G>
-using SoftmaxOf = Softmax<typename G::Problem::Input, G::Problem::kScored, G::kExpByFma, G::kMovesSeldom>;
+using SoftmaxOf =
+    Softmax<typename G::Problem::Input, G::Problem::kScored, G::kExpByFma, G::kMovesSeldom, kIsBounded<typename G::Problem>>;
 
 }  // namespace autokernel::attention

@@ -30,11 +30,12 @@ struct Problem {
     return {batch_, head_, query_, key_, (of_head.slope_ * (key_ - query_))};
   }
 
-  // What scores are multiples of.
+  // What scores are multiples of, and whether by numbers from -1 to 1.
   template <typename Args>
   __device__ __forceinline__ static float factor(const Args& args) {
     return 1.0f;
   }
+  static constexpr bool kBounded = false;
 
   static constexpr bool kBegins = false;
 
@@ -81,6 +82,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_score_ecd63cfe0d67_128_bf16_9377e6ca5dd4(const __grid_constant__ Args args) {
+autokernel_attention_causal_score_ecd63cfe0d67_128_bf16_4b4f36d34cf6(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

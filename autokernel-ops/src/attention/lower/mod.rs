@@ -72,6 +72,11 @@ impl Lowered {
         self.value != Expr::Variable(SCORE.to_owned())
     }
 
+    /// Whether scores over the factor are from -1 to 1, whatever the operands are.
+    pub fn is_bounded(&self) -> bool {
+        matches!(self.value, Expr::Call(Math::Tanh, _))
+    }
+
     /// Those of the bindings that `expr` needs.
     pub fn needed_by(&self, expr: &Expr) -> Vec<&Binding> {
         let mut names = expr.variables();

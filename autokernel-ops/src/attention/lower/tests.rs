@@ -104,6 +104,28 @@ fn a_cap_is_the_factor_of_a_score_whatever_its_sign_and_its_quotient_is_the_head
 }
 
 #[test]
+fn scores_have_bounds_where_they_are_multiples_of_a_tanh_and_nothing_else() {
+    let tanh = |of: Expr| Expr::Call(Math::Tanh, vec![of]);
+    let cap = product(of("cap"), tanh(binary(BinaryOp::Divide, scaled(), of("cap"))));
+    let sloped = tanh(sum(scaled(), product(of("slope"), distance())));
+    for bounded in
+        [cap.clone(), tanh(scaled()), product(Expr::Literal(-30.0), sloped), Expr::Negate(cap.clone().into())]
+    {
+        assert!(lowered(bounded.clone()).is_bounded(), "{bounded:?}");
+    }
+    let of_head = product(of("slope"), tanh(scaled()));
+    let biased = sum(cap.clone(), product(of("slope"), distance()));
+    let hidden = Expr::If(
+        Box::new(Condition::Compare(CompareOp::Less, of("key"), of("query"))),
+        Box::new(cap),
+        Box::new(Expr::Literal(f32::NEG_INFINITY)),
+    );
+    for free in [scaled(), of_head, biased, hidden] {
+        assert!(!lowered(free.clone()).is_bounded(), "{free:?}");
+    }
+}
+
+#[test]
 fn what_hides_keys_is_a_choice_beside_products_that_are_not_scaled_and_stays_finite() {
     let condition = Condition::Compare(CompareOp::LessEqual, of("key"), of("query"));
     let chosen = |by: f32| Expr::If(Box::new(condition.clone()), Box::new(scaled()), Box::new(Expr::Literal(by)));

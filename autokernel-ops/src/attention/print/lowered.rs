@@ -68,9 +68,11 @@ impl Printer<'_> {
     fn factor(&self) -> String {
         let factor = self.number(&self.lowered.factor, Place::Launch);
         format!(
-            "\n  // What scores are multiples of.\n  \
+            "\n  // What scores are multiples of, and whether by numbers from -1 to 1.\n  \
              template <typename Args>\n  \
-             __device__ __forceinline__ static float factor(const Args& args) {{\n    return {factor};\n  }}\n"
+             __device__ __forceinline__ static float factor(const Args& args) {{\n    return {factor};\n  }}\n  \
+             static constexpr bool kBounded = {};\n",
+            self.lowered.is_bounded()
         )
     }
 

@@ -36,10 +36,15 @@ struct Consumer {
     if (blocks.count() != 0) {
       const Barriers barriers = multiplier.shared.query_barriers();
       ptx::mbarrier_wait(barriers.full(multiplier.consumer), query_parity);
-      multiplier.attend(softmax, sums, score, keys, blocks, rows, [&] {
+      const auto queries_read = [&] {
         release(barriers.empty(multiplier.consumer));
         query_parity ^= 1;
-      });
+      };
+      if (softmax.is_narrow()) {
+        multiplier.template attend<SoftmaxOf<G>::kMayStayWithin>(softmax, sums, score, keys, blocks, rows, queries_read);
+      } else {
+        multiplier.template attend<false>(softmax, sums, score, keys, blocks, rows, queries_read);
+      }
     }
 
     store_results<G>(args, rows, softmax, sums);

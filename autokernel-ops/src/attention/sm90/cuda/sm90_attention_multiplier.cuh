@@ -56,14 +56,14 @@ struct Multiplier {
       : shared(shared), consumer(consumer), turns(consumer) {}
 
   // The softmax of the scores of `rows` with some blocks of keys, one at least, and the sums of values by its weights. Queries are
-  // there; `queries_read` is called when they need be no longer.
-  template <typename Keys, typename Blocks, typename Rows, typename QueriesRead>
+  // there; `queries_read` is called when they need be no longer. With kWithin shifts need not move (`add_within`).
+  template <bool kWithin, typename Keys, typename Blocks, typename Rows, typename QueriesRead>
   __device__ __forceinline__ void attend(SoftmaxOf<G>& softmax, float (&sums)[kSums],
                                          const Scores<typename G::Problem, Rows>& score, const Keys& keys,
                                          const Blocks& blocks, const Rows& rows, QueriesRead queries_read) {
     constexpr bool kBegins = Scores<typename G::Problem, Rows>::kBegins;
     float correction[kRowsOfThread] = {1.0f, 1.0f};
-    bool moved = !G::kMovesSeldom;  // whether sums are yet to be multiplied by that
+    bool moved = !G::kMovesSeldom && !kWithin;  // whether sums are yet to be multiplied by that
     float scores[kScores];
     uint32_t weights[kScores / 2];
     int block = blocks.last - 1;
@@ -76,7 +76,8 @@ struct Multiplier {
     release_keys();
     score.change(scores, rows, block * G::kTileKeys);
     mask(scores, keys, rows, block * G::kTileKeys);
-    softmax.template add<true, true>(scores, correction, rows);
+    if constexpr (kWithin) softmax.template add_within<true>(scores, rows);
+    else softmax.template add<true, true>(scores, correction, rows);
     pack_weights<Input>(scores, weights);
     if constexpr (G::kClearsValues) clear_values(keys.keys - block * G::kTileKeys);
     const auto step = [&](auto masked) {
@@ -94,7 +95,8 @@ struct Multiplier {
       release_keys();
       score.change(scores, rows, block * G::kTileKeys);
       if constexpr (kMasked) mask(scores, keys, rows, block * G::kTileKeys);
-      moved = softmax.template add<false, kMasked>(scores, correction, rows);
+      if constexpr (kWithin) softmax.template add_within<false>(scores, rows);
+      else moved = softmax.template add<false, kMasked>(scores, correction, rows);
       ptx::wgmma_wait<0>();
       ptx::pin_accumulators(sums);
       release_values();

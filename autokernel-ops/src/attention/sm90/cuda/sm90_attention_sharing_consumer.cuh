@@ -48,7 +48,7 @@ struct SharingConsumer {
       load_queries(args, rows, multiplier.shared.queries(multiplier.consumer));
       ptx::fence_async_proxy();
       meet();
-      multiplier.attend(softmax, sums, score, keys, piece.blocks, rows, [] {});
+      multiplier.template attend<false>(softmax, sums, score, keys, piece.blocks, rows, [] {});
     }
 
     finish.run(args, owners, piece, rows, softmax, sums);
