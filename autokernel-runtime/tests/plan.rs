@@ -147,7 +147,7 @@ fn a_gpu_that_nothing_was_compiled_for_is_told_what_there_is() {
     let error = plan_for(&LINEAR, turing, &extents(1, 1, 1)).unwrap_err();
     assert!(matches!(error, Error::WrongArch { .. }));
     let text = error.to_string();
-    assert!(text.contains("sm_80, sm_90a") && text.contains("7.5") && text.contains("best_config.json"), "{text}");
+    assert!(text.contains("sm_80, sm_90a") && text.contains("7.5") && text.contains("AUTOKERNEL_ARCHS"), "{text}");
 }
 
 #[test]
