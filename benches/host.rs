@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use autokernel::{ComputeCapability, Device, Matrix, Target, bf16, builtin, matmul, plan_for};
+use autokernel::{ComputeCapability, Device, Extents, Matrix, Planner, Target, bf16, builtin, matmul, plan_for};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::config::Config;
 use autokernel_codegen::dtype::Dtype;
@@ -85,10 +85,34 @@ fn gpu_launches(criterion: &mut Criterion, weights: usize) {
     });
 }
 
+/// What a launch does to choose, of a kernel that knows its candidates: for shapes that it never saw, and for one that it did.
+fn choices(criterion: &mut Criterion, planner: &Planner) {
+    let mut random = StdRng::seed_from_u64(1);
+    let mut drawn = || {
+        let m = 8192.0_f64.powf(random.random_range(0.0..1.0)) as u32;
+        let [n, k] = std::array::from_fn(|_| 8 * random.random_range(96..2048));
+        matmul::extents(m, n, k)
+    };
+    let seen = matmul::extents(4097, 4104, 4112);
+    criterion.bench_function("choose a schedule for a shape that was seen", |bencher| {
+        bencher.iter(|| planner.plan(black_box(&seen)).is_ok());
+    });
+    // As many as are seen twice only by chance.
+    let unseen: Vec<Extents> = (0..1 << 17).map(|_| drawn()).collect();
+    let mut next = unseen.iter().cycle();
+    criterion.bench_function("choose a schedule for a shape never seen", |bencher| {
+        bencher.iter(|| planner.plan(black_box(next.next().expect("there are some"))).is_ok());
+    });
+}
+
 fn launch(criterion: &mut Criterion) {
     let descriptor = builtin::matmul_leaky_relu::KERNEL.descriptor().expect("the build wrote it");
     let shape = matmul::extents(4096, 4096, 4096);
-    criterion.bench_function("choose a schedule for a shape", |bencher| {
+    match Planner::new(descriptor, H200) {
+        Ok(planner) => choices(criterion, &planner),
+        Err(error) => eprintln!("no choices without images: {error}"),
+    }
+    criterion.bench_function("plan for a shape, candidates and all", |bencher| {
         bencher.iter(|| plan_for(descriptor, H200, black_box(&shape)).is_ok());
     });
     for weights in [1, 64] {

@@ -225,9 +225,10 @@ fn no_dimension(kernel: &str, operand: &Operand, dim: u8) -> Error {
 /// # Errors
 /// [`Error::Dimensions`] for other dimensions than the kernel's, [`Error::TooLarge`], [`Error::KnownDimension`].
 pub(crate) fn check_extents(kernel: &str, signature: &Signature, given: &Extents) -> Result<Extents> {
-    let sizes = signature.names().map(|dim| Some((dim, given.get(dim)?)));
-    let ordered = sizes.collect::<Option<Vec<_>>>().and_then(Extents::collect);
-    let ordered = ordered.filter(|ordered| ordered.iter().count() == given.iter().count());
+    let sizes = signature.names().map_while(|dim| Some((dim, given.get(dim)?)));
+    let count = given.iter().count();
+    let ordered =
+        Extents::collect(sizes).filter(|ordered| ordered.iter().count() == count && signature.names().count() == count);
     let ordered = ordered.ok_or_else(|| Error::Dimensions {
         kernel: kernel.to_owned(),
         expected: signature.names().map(|dim| dim.to_string()).collect::<Vec<_>>().join(", "),

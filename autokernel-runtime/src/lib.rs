@@ -107,7 +107,7 @@ pub use packed::{i4x2, pack, quantise, quantise_with_zeros, unpack};
 pub use page_table::{PageTable, PageTableView};
 pub use routing::Routes;
 pub use scalar::{Scalar, ScalarView, ScalarViewMut};
-pub use select::{Plan, Reason, Target, plan_for};
+pub use select::{Plan, Planner, Reason, Target, plan_for};
 pub use vector::{Column, ColumnView, ColumnViewMut, Row, RowView, RowViewMut};
 pub use vector_batch::{ColumnBatch, ColumnBatchView, RowBatch, RowBatchView};
 pub use view::{MatrixView, MatrixViewMut};

@@ -7,8 +7,9 @@ use std::sync::LazyLock;
 use autokernel_core::{Grid, KernelStep, Provenance, Residency};
 use autokernel_runtime::matmul::extents;
 use autokernel_runtime::{
-    Arch, ComputeCapability, Device, Dtype, Error, Features, Image, Images, Kernel, KernelDescriptor, KernelVariant,
-    LaunchPlan, Plan, Reason, Target, Tuned, along_row, bf16, image_for, matmul, plan_for, symbol,
+    Arch, ComputeCapability, Device, Dtype, Error, Extents, Features, Image, Images, Kernel, KernelDescriptor,
+    KernelVariant, LaunchPlan, Plan, Planner, Reason, Target, Tuned, along_row, bf16, dim, image_for, matmul, plan_for,
+    symbol,
 };
 
 const PTX: &[u8] = b".version 8.0";
@@ -236,4 +237,24 @@ fn a_portfolio_whose_model_cannot_be_read_leaves_the_nearest_entry() {
     let kernel = KernelDescriptor { model: Some("{}".to_owned()), ..with_portfolio() };
     let plan = plan_for(&kernel, H200, &extents(8, 8192, 8192)).unwrap();
     assert!(matches!(plan, Plan::Gpu { reason: Reason::Nearest { .. }, .. }));
+}
+
+#[test]
+fn a_planner_plans_the_first_time_and_again_what_is_planned_for_once() {
+    let kernel = with_portfolio();
+    let planner = Planner::new(&kernel, H200).unwrap();
+    for m in [8, 4096, 8, 8192, 4096] {
+        let once = plan_for(&kernel, H200, &extents(m, 8192, 8192)).unwrap().to_string();
+        assert_eq!(planner.plan(&extents(m, 8192, 8192)).unwrap().to_string(), once);
+    }
+    assert!(matches!(planner.plan(&Extents::new([(dim("m"), 8)])), Err(Error::Dimensions { .. })));
+    assert!(matches!(planner.plan(&batched(2)), Err(Error::Dimensions { .. })), "one dimension more");
+    assert!(matches!(
+        Planner::new(&KernelDescriptor { variants: Vec::new(), ..kernel }, H200),
+        Err(Error::NotCompiled { .. })
+    ));
+}
+
+fn batched(batch: u32) -> Extents {
+    matmul::batched_extents(batch, 8, 8, 8)
 }

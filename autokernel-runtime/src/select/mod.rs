@@ -4,6 +4,7 @@ mod candidates;
 mod choice;
 mod errors;
 mod knobs;
+mod planner;
 mod ranking;
 mod remembered;
 mod target;
@@ -20,6 +21,7 @@ pub(crate) use choice::Choice;
 pub use choice::Reason;
 pub(crate) use errors::wrong_arch;
 pub(crate) use knobs::Knobs;
+pub use planner::Planner;
 pub use target::Target;
 
 /// Where a kernel would run, with which schedule, and why. Its `Display` is one sentence.
@@ -82,7 +84,7 @@ impl fmt::Display for Provenance<'_> {
 /// The best architecture that runs is taken first (the latest capability, then the most specific instructions), then among its
 /// variants the one tuned at exactly these extents, best on the same GPU; else one tuned for a range of sizes that holds them;
 /// else the image of the portfolio that the model predicts to be fastest; without a portfolio the tuned one with the nearest
-/// extents, else the safe default.
+/// extents, else the safe default. A [`Planner`] does the same for many extents.
 ///
 /// # Errors
 /// Of [`Error`](crate::Error): `NotCompiled` without images, `WrongArch` if none runs on that GPU; `Dimensions`,

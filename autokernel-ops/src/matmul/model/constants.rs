@@ -77,6 +77,10 @@ constants! {
     tile_us = 0.05 in 0.01..3.0;
     /// A launch, and filling the pipeline, in microseconds.
     launch_us = 2.84 in 0.5..6.0;
+    /// What a launch of clusters takes more on an H100 than on an H200, in microseconds.
+    h100_clusters_us = 0.7 in 0.01..3.0;
+    /// What `contention` is on an H100, whose memory is slower, over that on an H200.
+    h100_contention = 1.19 in 0.5..3.0;
 }
 
 #[cfg(test)]
@@ -87,8 +91,8 @@ mod tests {
     fn a_list_of_the_constants_is_in_the_order_of_their_names_and_bounds() {
         let start = Constants::START;
         assert_eq!(Constants::from_array(start.to_array()), start);
-        assert_eq!(Constants::NAMES[Constants::COUNT - 1], "launch_us");
-        assert_eq!(start.to_array()[Constants::COUNT - 1], start.launch_us);
+        assert_eq!(Constants::NAMES[Constants::COUNT - 1], "h100_contention");
+        assert_eq!(start.to_array()[Constants::COUNT - 1], start.h100_contention);
         assert!(start.is_plausible());
         assert!(!Constants { sustained: f64::NAN, ..start }.is_plausible());
     }

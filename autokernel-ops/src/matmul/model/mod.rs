@@ -9,6 +9,7 @@ mod batches;
 mod constants;
 mod copies;
 mod forecast;
+mod gpus;
 mod instruction;
 mod load;
 mod order;
@@ -82,10 +83,10 @@ impl Model {
     /// The time where clusters share so many waves of tiles.
     fn sharing_ms(&self, image: &Traits, load: &Load, shared_waves: u32) -> f64 {
         let constants = self.constants.of_load(load);
-        Model { constants, ..*self }.launch_ms(image, load, shared_waves)
+        Model { constants, ..*self }.on_its_gpu(image, load).launch_ms(image, load, shared_waves)
     }
 
-    /// The same by constants that are the load's own.
+    /// The same by constants that are the load's and the GPU's own.
     fn launch_ms(&self, image: &Traits, load: &Load, shared_waves: u32) -> f64 {
         let Model { machine, constants } = self;
         let geometry = &image.geometry;
@@ -113,6 +114,7 @@ impl Model {
             + self.hand_on_ms(image, &turns)
             + self.between_tiles_ms(image, &turns)
             + copies.ms(machine)
+            + self.clusters_ms(image, load)
             + constants.launch_us * 1e-3;
         held * rows.all() * all
     }

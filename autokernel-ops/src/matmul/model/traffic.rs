@@ -26,7 +26,7 @@ impl Model {
     pub(super) fn requested(&self, image: &Traits, load: &Load, copies: &Copies) -> f64 {
         let (geometry, [m, n, _]) = (&image.geometry, load.sizes);
         let columns = n.saturating_mul(geometry.tile_n / geometry.columns);
-        let alone = geometry.cluster_m * geometry.cluster_n * geometry.split_k > 1;
+        let alone = image.blocks_of_cluster() > 1;
         let rows_there = if load.next_rows_follow { m.next_multiple_of(geometry.tile_m) } else { m };
         let rows = self.of_tile(geometry.tile_m, rows_there, self.line(copies.a_begins, image.a_is_row_major));
         let columns = self.of_tile(geometry.tile_n, columns, self.line(copies.b_begins, !image.b_is_row_major));

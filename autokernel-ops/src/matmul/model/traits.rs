@@ -67,6 +67,11 @@ impl Traits {
         typed.map_or(*schedule, |typed| typed.with_raster(self.raster(extents, machine)).into())
     }
 
+    /// Blocks that run as one cluster.
+    pub(super) fn blocks_of_cluster(&self) -> u32 {
+        self.geometry.cluster_m * self.geometry.cluster_n * self.geometry.split_k
+    }
+
     /// Those of the image of `schedule` for `class`.
     pub fn new(class: &Class, schedule: &Schedule) -> Self {
         let geometry = schedule.geometry(class);

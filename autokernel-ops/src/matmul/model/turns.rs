@@ -25,7 +25,7 @@ pub(super) struct Turns {
 impl Turns {
     pub fn new(image: &Traits, extents: &Extents, machine: &Machine, shared_waves: u32) -> Self {
         let geometry = &image.geometry;
-        let reached = match geometry.cluster_m * geometry.cluster_n * geometry.split_k {
+        let reached = match image.blocks_of_cluster() {
             1 | 2 => 1.0,
             3 | 4 => REACHED_BY_4,
             _ => REACHED_BY_8,

@@ -36,7 +36,7 @@ impl Walk {
     pub fn new(image: &Traits, extents: &Extents, machine: &Machine) -> Self {
         let geometry = &image.geometry;
         let clusters = [0, 1].map(|axis| image.grid.parts(axis, extents).max(1));
-        let blocks = u64::from((geometry.cluster_m * geometry.cluster_n * geometry.split_k).max(1));
+        let blocks = u64::from(image.blocks_of_cluster().max(1));
         let sm_count = u64::from(machine.sm_count);
         let all = of_product(clusters) * u64::from(products(extents).max(1));
         Walk {
