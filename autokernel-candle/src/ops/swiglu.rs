@@ -94,7 +94,7 @@ impl Operation<2> for SiluMul {
 
 #[cfg(feature = "gradients")]
 fn of_silu_mul(gate: &Tensor, up: &Tensor, gradient: &Tensor) -> Result<[Tensor; 2]> {
-    use crate::{kernels::gradients, read, write};
+    use crate::{Error, kernels::gradients, read, write};
     let (gradient, shape, device) = (in_rows(gradient)?, gate.shape(), gate.device());
     let (g, u, dy) = (read(gate), read(up), read(&gradient));
     by_factor!(gate.dtype(), T => {
