@@ -81,7 +81,7 @@ pub(super) fn portfolio(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
 
 /// For batches of 16 bits, beside what ships for single products, of which these have shorter sums, narrower results, and rows that begin
 /// anywhere in a line: tiles that store little at once, and clusters, which ask for such rows once. They led on an H200 at drawn
-/// shapes (`docs/results/README.md`, batches and groups).
+/// shapes (`docs/results/batches.md`).
 pub(super) fn of_batches(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
     let serves = arch == Arch::SM_90A
         && problem.many() == Many::Batch
@@ -198,7 +198,7 @@ const OF_OTHER_BITS: [Sm90Schedule; 6] = {
     ]
 };
 
-/// Where blocks have scales: those that led on an H200, docs/results/README.md.
+/// Where blocks have scales: those that led on an H200, `docs/results/types.md`.
 const OF_BLOCKS: [Sm90Schedule; 7] = {
     const PLAIN: Sm90Schedule = Sm90Schedule { raster: RASTER, ..Sm90Schedule::PLAIN };
     const SWAPPED: Sm90Schedule = Sm90Schedule { tile_m: 16, swap_ab: true, stages: 10, ..PLAIN };

@@ -11,10 +11,14 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+fn is_markdown(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "md")
+}
+
 /// The pages, without the table of contents, with their text.
 fn pages() -> Vec<(PathBuf, String)> {
     let files = WalkDir::new(guide()).sort_by_file_name().into_iter().map(|entry| entry.unwrap().into_path());
-    let pages = files.filter(|path| path.extension().is_some_and(|it| it == "md") && !path.ends_with("SUMMARY.md"));
+    let pages = files.filter(|path| is_markdown(path) && !path.ends_with("SUMMARY.md"));
     pages.map(|path| (path.clone(), read(&path))).collect()
 }
 
@@ -79,7 +83,9 @@ fn options_of_the_tuner() -> BTreeSet<String> {
 
 #[test]
 fn every_figure_is_one_of_docs_results() {
-    let results = read(&root().join("docs/results/README.md"));
+    let results = WalkDir::new(root().join("docs/results")).max_depth(1).into_iter();
+    let results = results.map(|entry| entry.unwrap().into_path());
+    let results: String = results.filter(|path| is_markdown(path)).map(|path| read(&path)).collect();
     let mut figures = 0;
     for (page, text) in pages() {
         let words: Vec<&str> = text.split_whitespace().collect();
