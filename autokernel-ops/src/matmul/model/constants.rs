@@ -9,7 +9,7 @@ macro_rules! constants {
         /// its relatives, as far as the datasheets tell these apart.
         #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        #[serde(deny_unknown_fields)]
+        #[serde(deny_unknown_fields, default)]
         pub struct Constants {
             $($(#[$doc])* pub $name: f64,)+
         }
@@ -41,6 +41,13 @@ macro_rules! constants {
             }
         }
     };
+}
+
+/// [`Constants::START`]: what a configuration has of constants that were not known when it was written.
+impl Default for Constants {
+    fn default() -> Self {
+        Constants::START
+    }
 }
 
 constants! {
@@ -95,5 +102,15 @@ mod tests {
         assert_eq!(start.to_array()[Constants::COUNT - 1], start.h100_contention);
         assert!(start.is_plausible());
         assert!(!Constants { sustained: f64::NAN, ..start }.is_plausible());
+    }
+
+    #[test]
+    fn a_configuration_of_before_has_the_start_of_constants_that_it_does_not_know() {
+        let before = Constants { launch_us: 3.0, ..Constants::START };
+        let mut written = serde_json::to_value(before).unwrap();
+        written.as_object_mut().unwrap().remove("h100_contention").unwrap();
+        assert_eq!(serde_json::from_value::<Constants>(written.clone()).unwrap(), before);
+        written["contenton"] = 1.0.into();
+        assert!(serde_json::from_value::<Constants>(written).unwrap_err().to_string().contains("contenton"));
     }
 }
