@@ -5,6 +5,7 @@ use std::sync::Arc;
 use autokernel::cudarc::driver::{CudaSlice, CudaStream, DeviceRepr, ValidAsZeroBits};
 use autokernel::{Argument, Device, Dtype, Matrix, Number, Role, bf16, f16};
 use autokernel_codegen::rows::{Kind, Operand};
+use gpu_tests::timed;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -33,8 +34,8 @@ impl Drawn {
 
     /// Uniform numbers from -2 to 2, of each type the same.
     pub fn new() -> Self {
-        let mut rng = StdRng::seed_from_u64(1);
-        let f32: Vec<f32> = (0..(1 << 20) + 7).map(|_| rng.random_range(-2.0..2.0)).collect();
+        let drawn = timed::Drawn::new(&mut StdRng::seed_from_u64(1), |rng| rng.random_range(-2.0_f32..2.0));
+        let f32 = drawn.numbers().to_vec();
         Drawn {
             bf16: f32.iter().copied().map(bf16::from_f32).collect(),
             f16: f32.iter().copied().map(f16::from_f32).collect(),

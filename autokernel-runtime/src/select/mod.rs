@@ -14,14 +14,14 @@ use std::fmt;
 use autokernel_core::Ms;
 
 use crate::descriptor::{image_for, symbol};
-use crate::{Extents, Image, KernelDescriptor, KernelVariant, Result, Tuned, check};
+use crate::{Extents, Image, KernelDescriptor, KernelVariant, Result, Tuned};
 
 pub(crate) use candidates::Candidates;
 pub(crate) use choice::Choice;
 pub use choice::Reason;
 pub(crate) use errors::wrong_arch;
 pub(crate) use knobs::Knobs;
-pub use planner::Planner;
+pub use planner::{Planner, plan_for};
 pub use target::Target;
 
 /// Where a kernel would run, with which schedule, and why. Its `Display` is one sentence.
@@ -77,21 +77,6 @@ impl fmt::Display for Provenance<'_> {
         let autokernel_core::Provenance { gpu, date, median_ms, tflops, .. } = &self.0.provenance;
         write!(f, "on {gpu}, {date}: {}, {tflops:.1} TFLOP/s", Ms(*median_ms))
     }
-}
-
-/// The plan for some extents on a GPU; pure, so that it can be asked of a GPU that is not there.
-///
-/// The best architecture that runs is taken first (the latest capability, then the most specific instructions), then among its
-/// variants the one tuned at exactly these extents, best on the same GPU; else one tuned for a range of sizes that holds them;
-/// else the image of the portfolio that the model predicts to be fastest; without a portfolio the tuned one with the nearest
-/// extents, else the safe default. A [`Planner`] does the same for many extents.
-///
-/// # Errors
-/// Of [`Error`](crate::Error): `NotCompiled` without images, `WrongArch` if none runs on that GPU; `Dimensions`,
-/// `TooLarge` and `KnownDimension` for extents that the kernel does not take.
-pub fn plan_for<'k>(kernel: &'k KernelDescriptor, target: Target, extents: &Extents) -> Result<Plan<'k>> {
-    let extents = check::check_extents(&kernel.name, &kernel.signature, extents)?;
-    plan(kernel, &Candidates::new(kernel, target)?, target, &extents)
 }
 
 /// The plan among candidates, for extents in the signature's order.

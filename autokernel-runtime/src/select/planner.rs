@@ -30,3 +30,17 @@ impl<'k> Planner<'k> {
         plan(self.kernel, &self.candidates, self.target, &extents)
     }
 }
+
+/// The plan for some extents on a GPU; pure, so that it can be asked of a GPU that is not there.
+///
+/// The best architecture that runs is taken first (the latest capability, then the most specific instructions), then among its
+/// variants the one tuned at exactly these extents, best on the same GPU; else one tuned for a range of sizes that holds them;
+/// else the image of the portfolio that the model predicts to be fastest; without a portfolio the tuned one with the nearest
+/// extents, else the safe default. A [`Planner`] does the same for many extents.
+///
+/// # Errors
+/// Of [`Error`](crate::Error): `NotCompiled` without images, `WrongArch` if none runs on that GPU; `Dimensions`,
+/// `TooLarge` and `KnownDimension` for extents that the kernel does not take.
+pub fn plan_for<'k>(kernel: &'k KernelDescriptor, target: Target, extents: &Extents) -> Result<Plan<'k>> {
+    Planner::new(kernel, target)?.plan(extents)
+}

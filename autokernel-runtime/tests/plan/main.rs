@@ -1,5 +1,7 @@
 //! Which variant serves which extents on which GPU.
 
+mod allocates;
+#[path = "../common/mod.rs"]
 mod common;
 
 use std::sync::LazyLock;

@@ -3,15 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use guide::{links, repository as root};
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use walkdir::{DirEntry, WalkDir};
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
-
 /// A page's links, and the anchors of its headings.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Page {
     links: Vec<String>,
     anchors: BTreeSet<String>,
@@ -19,26 +16,21 @@ struct Page {
 
 impl Page {
     fn of(text: &str) -> Page {
-        let mut page = Page::default();
-        let mut heading: Option<String> = None;
-        for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
+        let links = links(text).into_iter().map(|(_, link)| link.to_owned()).collect();
+        let (mut anchors, mut heading) = (BTreeSet::new(), None::<String>);
+        for event in Parser::new(text) {
             match event {
-                Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
-                    page.links.push(dest_url.into_string());
-                }
                 Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
                 Event::Text(text) | Event::Code(text) => {
                     if let Some(heading) = &mut heading {
                         heading.push_str(&text);
                     }
                 }
-                Event::End(TagEnd::Heading(_)) => {
-                    page.anchors.extend(heading.take().map(|heading| anchor(&heading)));
-                }
+                Event::End(TagEnd::Heading(_)) => anchors.extend(heading.take().map(|heading| anchor(&heading))),
                 _ => {}
             }
         }
-        page
+        Page { links, anchors }
     }
 }
 
