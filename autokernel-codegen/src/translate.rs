@@ -6,7 +6,10 @@
 
 mod call;
 mod fetch;
+mod instead;
 mod lifted;
+
+use instead::instead_of;
 
 pub use call::check_function;
 pub use lifted::{Scaled, scaled_factor};
@@ -15,7 +18,7 @@ use syn::{Error, Result};
 
 use crate::fetched::fetched;
 use crate::function::Functions;
-use crate::words::{binding_name, expect_f32, takes};
+use crate::words::{binding_name, expect_f32, is_intrinsic, takes};
 use autokernel_ops::body::{Columns, Reduction};
 use autokernel_ops::declaration::Factors;
 use autokernel_ops::epilogue::Epilogue;
@@ -267,9 +270,14 @@ impl<'f> Translator<'f> {
             Some(function) if function.is_method() == as_method => return Ok(function),
             Some(_) if as_method => format!("`{name}` is no method of `f32`; write `{name}(x)`"),
             Some(_) => format!("`{name}` is a method of `f32`; write `x.{name}()`"),
+            None if as_method && self.text != Text::Epilogue && is_intrinsic(&name.to_string()) => {
+                format!("`{name}` is no method of `f32`; write `{name}(x)`")
+            }
             None if name == "t" => "`.t()` is of a factor of a product: `dot(x, w.t())`".to_owned(),
             None if as_method || self.text == Text::Epilogue => {
-                format!("`{name}` has no CUDA counterpart here; a body calls {}", self.known_functions())
+                let instead = instead_of(&name.to_string()).filter(|_| as_method);
+                let remedy = instead.unwrap_or_else(|| format!("a body calls {}", self.known_functions()));
+                format!("`{name}` has no CUDA counterpart here; {remedy}")
             }
             None => format!(
                 "`{name}` has no CUDA counterpart here; mark a function of this crate `#[autokernel::function]` to call it; a \

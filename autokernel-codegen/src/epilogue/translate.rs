@@ -69,7 +69,8 @@ mod tests {
     #[test]
     fn what_cannot_be_translated_is_refused_with_what_can() {
         for (body, expected) in [
-            ("x.powf(2.0)", "and these methods of `f32`: abs, max"),
+            ("x.powf(2.0)", "a square is `x * x`"),
+            ("x.atan()", "and these methods of `f32`: abs, max"),
             ("erfc(x)", "these functions: erf, and"),
             ("f32::tanh(x)", "no CUDA counterpart"),
             ("x.erf()", "write `erf(x)`"),
