@@ -89,6 +89,9 @@ impl TryFrom<UncheckedEntry> for Entry {
         let refused = |reason: String| format!("the entry that ends here ({problem}, {arch}, {extents}) {reason}");
         problem.check(&schedule, arch).map_err(|broken| refused(format!("cannot be built: {broken}")))?;
         let extents = problem.ordered(&extents).map_err(|other| refused(format!("is of other dimensions: {other}")))?;
+        if extents.sizes().any(|size| size == 0) {
+            return Err(refused("was not measured: where a size is 0 no kernel runs".to_owned()));
+        }
         if let Some(range) = range.filter(|range| !range.is_of(&extents)) {
             return Err(refused(format!("serves {range}, and its own extents have no such size")));
         }

@@ -35,7 +35,21 @@ fn loaded(path: &Path, config: &Config) -> Check {
         let remedy = "add their arch to `archs`, or remove them: no build compiles them";
         return Check::new(NAME, Status::Warn, format!("{found}; {unused} entries are for other archs"), remedy);
     }
+    let repeated =
+        entries.iter().enumerate().filter(|(index, entry)| entries[..*index].iter().any(|it| serve_alike(it, entry)));
+    let repeated: Vec<String> = repeated.map(|(index, _)| (index + 1).to_string()).collect();
+    if !repeated.is_empty() {
+        let remedy = "keep the faster one of each two: which of them a launch takes is not said";
+        let found =
+            format!("{found}; for the GPU, class and extents of entries {} there is one before", repeated.join(", "));
+        return Check::new(NAME, Status::Warn, found, remedy);
+    }
     Check::ok(NAME, found)
+}
+
+fn serve_alike(one: &Entry, other: &Entry) -> bool {
+    let of = |entry: &Entry| (entry.arch, entry.extents, entry.range);
+    of(one) == of(other) && one.problem == other.problem && one.provenance.gpu == other.provenance.gpu
 }
 
 /// Each entry that no build can use; loading names only the first.
@@ -80,6 +94,27 @@ mod tests {
         assert_eq!(checks.len(), 3, "{found:?}");
         assert!(found[1].starts_with("entry 2 cannot be built") && found[2].starts_with("entry 4 "), "{found:?}");
         assert!(checks.iter().all(|check| check.status == Status::Broken));
+    }
+
+    #[test]
+    fn an_entry_for_what_another_serves_is_a_warning() {
+        let mut file: Value = serde_json::from_str(SHIPPED).unwrap();
+        let first = file["entries"][0].clone();
+        file["entries"].as_array_mut().unwrap().push(first);
+        let checks = check(&file.to_string());
+        let count = file["entries"].as_array().unwrap().len();
+        assert!(
+            checks[0].status == Status::Warn && checks[0].found.contains(&format!("of entries {count} there")),
+            "{checks:?}"
+        );
+    }
+
+    #[test]
+    fn an_entry_of_nothing_cannot_be_built() {
+        let mut file: Value = serde_json::from_str(SHIPPED).unwrap();
+        file["entries"][0]["extents"]["m"] = 0.into();
+        let checks = check(&file.to_string());
+        assert!(checks[1].status == Status::Broken && checks[1].found.contains("no kernel runs"), "{checks:?}");
     }
 
     #[test]
