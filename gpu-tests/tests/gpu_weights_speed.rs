@@ -2,7 +2,8 @@
 //! rounds.
 //!
 //! A measurement, so it is asked for: `cargo test --release -p gpu-tests --features speed --test gpu_weights_speed -- --ignored
-//! --nocapture`. Sets of operands rotate past the L2 cache. Each kernel is run by the schedule that is fastest at the shape. A wrong result
+//! --nocapture`. `AUTOKERNEL_SHAPES=16x8192x8192` are taken in the place of those that are listed, and `AUTOKERNEL_SHOWN` schedules are
+//! shown of each. Sets of operands rotate past the L2 cache. Each kernel is run by the schedule that is fastest at the shape. A wrong result
 //! is a failure: the first rows are summed in fp64.
 
 use std::cell::RefCell;
@@ -11,12 +12,13 @@ use autokernel::timing::{Cache, Timer};
 use autokernel::{Argument, CompiledKernel, Device, Element, Matrix, Row, bf16, f16, i4x2, unpack};
 use gpu_tests::bodies::{TIMED_IMAGES, TIMED_WEIGHTS, TimedImage, WEIGHTS_BF16};
 use gpu_tests::ranking::under_load;
+use gpu_tests::settings;
 use gpu_tests::timed::{self, Drawn};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-const SHAPES: [[usize; 3]; 6] =
-    [[1, 8192, 8192], [16, 8192, 8192], [16, 28_672, 8192], [64, 8192, 8192], [256, 8192, 8192], [256, 28_672, 8192]];
+const SHAPES: [(u32, u32, u32); 6] =
+    [(1, 8192, 8192), (16, 8192, 8192), (16, 28_672, 8192), (64, 8192, 8192), (256, 8192, 8192), (256, 28_672, 8192)];
 const ROUNDS: usize = 24;
 const LAUNCHES: usize = 12;
 /// Bytes that the weights of all sets have together at least: several times the L2 cache.
@@ -25,8 +27,8 @@ const GROUP: usize = 128;
 const SCALE: f32 = 1.0 / 64.0;
 /// The zero point of every group that has one.
 const ZERO: i8 = -3;
-/// Schedules that are shown beside the fastest, it among them.
-const SHOWN: usize = 6;
+/// Schedules that are shown, the fastest first.
+const SHOWN: u64 = 6;
 /// Columns of the first row that are summed again.
 const SUMMED: usize = 64;
 
@@ -102,7 +104,8 @@ fn best<T: Element>(device: &Device, timer: &mut Timer, name: &str, sets: &RefCe
     let (count, scaling) = (sets.borrow().len(), scaling(name));
     let launch = |it: &Kernel, launch: usize| sets.borrow_mut()[launch % count].launch(device, &it.kernel, scaling);
     let ranked = under_load(timer, LAUNCHES, &kernels, launch).unwrap();
-    for (ms, kernel) in ranked.iter().take(SHOWN) {
+    let shown = settings::number("AUTOKERNEL_SHOWN", SHOWN) as usize;
+    for (ms, kernel) in ranked.iter().take(shown) {
         println!("    {ms:.4} ms by {}", kernel.schedule);
     }
     let best = ranked[0].1.schedule;
@@ -137,7 +140,8 @@ fn beside_bf16<T: Element>(
     let Some(device) = timed::gpu(test, TIMED_IMAGES.len()) else { return };
     println!("{device}; medians of {ROUNDS} rounds of {LAUNCHES} launches; above 1 is faster");
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
-    for sizes @ [m, n, k] in SHAPES {
+    for (m, n, k) in settings::shapes("AUTOKERNEL_SHAPES").unwrap_or_else(|| SHAPES.to_vec()) {
+        let sizes @ [m, n, k] = [m, n, k].map(|size| size as usize);
         let bytes = n * k / numbers_of::<T>();
         let count = (ROTATED_BYTES / bytes).clamp(2, 24);
         let sets =

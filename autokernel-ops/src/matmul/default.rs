@@ -145,10 +145,11 @@ const SM90_WEIGHTS_SHALLOW: Schedule = Schedule::Sm90(Sm90Schedule { stages: 6, 
 /// As [`SM90_SMALL`], for two products of 64 columns each.
 const SM90_WEIGHTS_SMALL: Schedule = Schedule::Sm90(Sm90Schedule { tile_m: 8, consumers: 1, stages: 4, ..WEIGHTS });
 
-const OF_WEIGHTS: [Sm90Schedule; 11] = [
+const OF_WEIGHTS: [Sm90Schedule; 12] = [
     Sm90Schedule { splits: true, split_k: 2, ..WEIGHTS },
     Sm90Schedule { tile_n: 64, consumers: 1, splits: true, split_k: 2, ..WEIGHTS },
     Sm90Schedule { tile_n: 64, consumers: 1, stages: 12, ..WEIGHTS },
+    Sm90Schedule { tile_m: 8, tile_n: 64, consumers: 1, stages: 12, ..WEIGHTS },
     Sm90Schedule { tile_n: 256, stages: 5, ..WEIGHTS },
     Sm90Schedule { tile_m: 8, splits: true, split_k: 2, ..WEIGHTS },
     Sm90Schedule { tile_m: 32, stages: 6, ..WEIGHTS },

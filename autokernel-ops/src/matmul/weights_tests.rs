@@ -1,9 +1,10 @@
-use autokernel_core::{Arch, Coarse, Dtype, Role};
+use autokernel_core::{Arch, Coarse, ComputeCapability, Dtype, Role};
 use expect_test::expect_file;
 
 use super::body::{Body, Product, Written};
 use super::emit::{emit, emit_reference};
 use super::extents::extents;
+use super::model::{Constants, Machine, Model, Traits};
 use super::plan::signature;
 use super::problem::{Class, Layout, Problem};
 use super::schedule::{Schedule, Sm90Schedule};
@@ -156,4 +157,38 @@ fn weights_have_schedules_of_hopper_alone_and_borrow_none_of_other_products() {
     let held = Sm90Schedule { swap_ab: true, tile_m: 256, ..Sm90Schedule::PLAIN };
     let checked = Schedule::Sm90(held).check(&problem(Dtype::I4x2, Some(32)).class(), Arch::SM_90A);
     assert!(checked.is_err());
+}
+
+/// What a launch takes of what kernels carry, and the time in us that an H200 takes for it (`docs/results/weights-h200/shown.txt`).
+#[test]
+fn a_launch_takes_the_image_that_leads_on_an_h200_and_its_time_is_about_what_is_predicted() {
+    let capability = ComputeCapability::new(9, 0);
+    let machine = Machine { capability, sm_count: 132, matrix_tflops: 989.4, memory_gb_per_s: 4800.0 };
+    let model = Model { machine, constants: Constants::START };
+    let few = Sm90Schedule { tile_m: 16, tile_n: 64, stages: 12, swap_ab: true, ..Sm90Schedule::PLAIN };
+    let fewer = Sm90Schedule { tile_m: 8, ..few };
+    let split = Sm90Schedule { stages: 8, splits: true, split_k: 2, ..few };
+    let wide = Sm90Schedule { tile_n: 256, stages: 5, consumers: 2, ..few };
+    let many = Sm90Schedule { tile_m: 128, tile_n: 128, stages: 2, consumers: 2, ..few };
+    for (dtype, (m, n, k), leads, us) in [
+        (Dtype::I4x2, (1, 8192, 8192), fewer, 13.0),
+        (Dtype::I4x2, (8, 4096, 4096), split, 7.4),
+        (Dtype::I4x2, (16, 8192, 8192), few, 14.6),
+        (Dtype::I4x2, (16, 28_672, 8192), wide, 37.5),
+        (Dtype::I4x2, (256, 8192, 8192), many, 45.3),
+        (Dtype::I8, (1, 8192, 8192), fewer, 21.2),
+        (Dtype::I8, (8, 4096, 4096), split, 9.2),
+        (Dtype::I8, (16, 8192, 8192), few, 21.6),
+        (Dtype::I8, (256, 8192, 8192), Sm90Schedule { stages: 4, ..many }, 54.4),
+    ] {
+        let class = problem(dtype, None).class();
+        let predicted =
+            |schedule: &Schedule| 1e3 * model.predicted_ms(&Traits::new(&class, schedule), &extents(m, n, k));
+        let carried = class.portfolio(Arch::SM_90A).into_iter().map(|it| Schedule::try_from(&it).unwrap());
+        let chosen = carried.min_by(|left, right| predicted(left).total_cmp(&predicted(right))).unwrap();
+        let Schedule::Sm90(taken) = chosen else { unreachable!("weights are multiplied on Hopper alone") };
+        assert_eq!(Sm90Schedule { raster: few.raster, ..taken }, leads, "{dtype}, {m}x{n}x{k}");
+        let ratio = predicted(&chosen) / us;
+        assert!((0.8..1.2).contains(&ratio), "{dtype}, {m}x{n}x{k}: {ratio} of what was measured");
+    }
 }

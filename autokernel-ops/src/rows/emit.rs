@@ -51,7 +51,8 @@ pub fn kernel(problem: &Problem, schedule: &RowsSchedule) -> (KernelSource, Laun
         (plan, args)
     };
     let program = if joins { Program::joining } else { Program::new }(problem.body(), keep);
-    let body = format!("{constants}\n{}\n{}", args("").1, print::problem(problem.body(), &program, Brought::Nothing));
+    let brought = if rules::requests_rows(schedule, &class) { Brought::NothingAtOnce } else { Brought::Nothing };
+    let body = format!("{constants}\n{}\n{}", args("").1, print::problem(problem.body(), &program, brought));
     let symbol = format!("autokernel_{}_{}", problem.class().slug(), hash::short(&body));
     let (plan, _) = args(&symbol);
     let cluster = match cluster {

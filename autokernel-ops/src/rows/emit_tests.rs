@@ -26,6 +26,16 @@ fn add_rms_norm_is_as_golden() {
     expect_file!["golden/add_rms_norm_sm80.cu"].assert_eq(&emitted(cases::add_rms_norm()));
 }
 
+/// Its row of weights lies in registers before the row is reduced, where it fits them beside what is held.
+#[test]
+fn add_rms_norm_of_a_few_columns_is_as_golden_and_requests_its_weights_with_the_row() {
+    let problem = Problem::new(cases::add_rms_norm()).unwrap();
+    let emitted = |columns| kernel(&problem, &RowsSchedule::for_columns(&problem.class(), columns, Arch::SM_80)).0.cuda;
+    expect_file!["golden/add_rms_norm_narrow_sm80.cu"].assert_eq(&emitted(256));
+    let requests = |columns| emitted(columns).contains("visit(inputs.weight_, places.weight_)");
+    assert_eq!([256, 4096].map(requests), [true, false]);
+}
+
 #[test]
 fn columns_are_read_and_written_between_passes_as_golden() {
     expect_file!["golden/statistics_sm80.cu"].assert_eq(&emitted(cases::statistics()));

@@ -6,7 +6,7 @@ use super::passes::{Elements, Pass, Program, RowStep, Source};
 use crate::body::cuda::{cuda_type, element, leading};
 use crate::body::{Body, Columns, FP8, Fetch, Kind, Operand, Reduction};
 use crate::expr::cuda::Spelling;
-use crate::expr::{Axis, Expr};
+use crate::expr::{Axis, Expr, Precision};
 use crate::lines::Lines;
 
 /// Of what holds neighbouring elements: a vector, or a single one at an end of a row.
@@ -18,10 +18,18 @@ const FUNCTION: &str = "__device__ __forceinline__ static";
 pub enum Brought {
     /// Nothing: threads load what they read.
     Nothing,
+    /// Nothing either, and threads request the `Row`s with the row, before they reduce anything.
+    NothingAtOnce,
     /// Rows of the matrices.
     Matrices,
     /// These, and once a launch the `Row`s.
     MatricesAndRows,
+}
+
+impl Brought {
+    fn is_in_shared_memory(self) -> bool {
+        matches!(self, Brought::Matrices | Brought::MatricesAndRows)
+    }
 }
 
 /// `struct Problem` of a body that is split into the passes of `program`.
@@ -46,13 +54,13 @@ pub fn problem(body: &Body, program: &Program, brought: Brought) -> String {
         Some(pass) => format!("static constexpr int kJoined = {pass};  // and the next pass are one"),
         None => "static constexpr int kJoined = -1;  // no pass is one with the next".to_owned(),
     });
-    if brought != Brought::Nothing {
+    if brought.is_in_shared_memory() {
         let bytes: u32 = printer.kept_rows().map(|lane| lane.dtype().bytes()).sum();
         out.line(format!("static constexpr int kKeptBytes = {bytes};  // of a column, of the Rows that a block keeps"));
     }
     printer.structs(&mut out);
     printer.places(&mut out);
-    if brought != Brought::Nothing {
+    if brought.is_in_shared_memory() {
         printer.visit_rows(&mut out);
     }
     printer.inputs(&mut out);
@@ -164,10 +172,11 @@ impl Printer<'_> {
         Spelling::Fast(self.body.precision()).number(expr)
     }
 
-    /// The C++ type of a number that elements are divided by. Where threads load rows themselves, a multiplication more costs
-    /// nothing, and ptxas spills a register of a layer_norm of f32 without it.
+    /// The C++ type of a number that elements are divided by. Where threads load rows of f32 themselves, a multiplication more costs
+    /// nothing, and ptxas spills a register of a layer_norm without it.
     fn divisor(&self, number: &Expr) -> &'static str {
-        if self.brought != Brought::Nothing && self.program.is_near(number) {
+        let is_short = self.body.precision() != Precision::Full;
+        if (is_short || self.brought.is_in_shared_memory()) && self.program.is_near(number) {
             "autokernel::fast_math::NearDivisor"
         } else {
             "autokernel::fast_math::Divisor"
@@ -177,6 +186,15 @@ impl Printer<'_> {
     /// The `Row`s that a block reads once and keeps.
     fn kept_rows(&self) -> impl Iterator<Item = Lane<'_>> {
         lanes::of(self.body).filter(|lane| self.brought == Brought::MatricesAndRows && lane.is_read_row())
+    }
+
+    /// The `Row`s that threads request with the row.
+    fn requested_rows(&self) -> impl Iterator<Item = Lane<'_>> {
+        lanes::of(self.body).filter(|lane| self.brought == Brought::NothingAtOnce && lane.is_read_row())
+    }
+
+    fn is_requested(&self, name: &str) -> bool {
+        self.requested_rows().any(|lane| lane.name == name)
     }
 
     /// The C++ type of a lane's place. Behind those before it lies a `Row` that is kept.
@@ -205,11 +223,14 @@ impl Printer<'_> {
         let places = lanes::of(self.body).map(place).collect();
         Self::structure(out, "Where the row lies in each operand.", "Places", None, places);
 
-        let read = self.program.matrices(self.body);
+        let read = self.requested();
         let packed = read.iter().map(|name| {
             format!("autokernel::rows::Packed<{}, kColumns> {}", cuda_type(self.lane(name).operand), element(name))
         });
-        let about = "A vector of each matrix that is read, as it lies in memory.";
+        let about = match self.brought {
+            Brought::NothingAtOnce => "A vector of each matrix and Row that is read, as it lies in memory.",
+            _ => "A vector of each matrix that is read, as it lies in memory.",
+        };
         Self::structure(out, about, "Inputs", Some(COLUMNS), packed.collect());
 
         let kept = self.program.kept.iter().map(|name| format!("float {name}[kColumns]"));
@@ -278,7 +299,7 @@ impl Printer<'_> {
         }
         out.line("return is_aligned;");
         out.line("}");
-        if self.brought != Brought::Nothing {
+        if self.brought.is_in_shared_memory() {
             self.alike(out);
         }
         out.line("");
@@ -314,15 +335,19 @@ impl Printer<'_> {
 
     fn inputs(&self, out: &mut Lines) {
         out.line("");
-        out.line("// Calls `visit` for each matrix that a pass reads, or every pass.");
+        out.line(match self.brought {
+            Brought::NothingAtOnce => "// Calls `visit` for each matrix and Row that a pass reads, or every pass.",
+            _ => "// Calls `visit` for each matrix that a pass reads, or every pass.",
+        });
         out.line("template <int kPass, int kColumns, typename Visit>");
         out.line(format!("{FUNCTION} void visit(const Places& places, Inputs<kColumns>& inputs, Visit visit) {{"));
-        let matrices = self.program.matrices(self.body);
-        if !matrices.is_empty() {
+        let requested = self.requested();
+        if !requested.is_empty() {
             out.line("constexpr bool kEvery = kPass == autokernel::rows::kEveryPass;");
         }
-        for name in matrices {
-            let is_read = |pass: &Pass| pass.streamed.matrices.iter().any(|read| read == name);
+        for name in requested {
+            let is_read =
+                |pass: &Pass| pass.streamed.matrices.iter().chain(&pass.streamed.rows).any(|read| read == name);
             let reads = |(at, pass): (usize, &Pass)| {
                 let is_read_next = || self.program.joins(at) && self.program.passes.get(at + 1).is_some_and(is_read);
                 (is_read(pass) || is_read_next()).then(|| format!("kPass == {at}"))
@@ -332,6 +357,12 @@ impl Printer<'_> {
             out.line(format!("if constexpr (kEvery || {}) visit(inputs.{name}, places.{name});", passes.join(" || ")));
         }
         out.line("}");
+    }
+
+    /// What of a row threads request before they use any of it, by the lanes' names.
+    fn requested(&self) -> Vec<&str> {
+        let rows = self.requested_rows().map(|lane| lane.name);
+        self.program.matrices(self.body).into_iter().chain(rows).collect()
     }
 
     /// Reads what the elements of a row share, by its name.
@@ -408,7 +439,7 @@ impl Printer<'_> {
     }
 
     fn pass(&self, out: &mut Lines, pass: &Pass, elements: &Elements) {
-        for name in &elements.rows {
+        for name in elements.rows.iter().filter(|name| !self.is_requested(name)) {
             let (ty, name) = (cuda_type(self.lane(name).operand), element(name));
             out.line(format!("autokernel::rows::Packed<{ty}, kColumns> {name}vector;"));
             out.line(format!("autokernel::rows::load<kIsAligned>({name}vector, places.{name}, span);"));
@@ -422,7 +453,9 @@ impl Printer<'_> {
             out.line(format!("const float {0} = inputs.{0}[i];", element(name)));
         }
         for name in &elements.rows {
-            out.line(format!("const float {0} = {0}vector[i];", element(name)));
+            let from = if self.is_requested(name) { "inputs." } else { "" };
+            let vector = if self.is_requested(name) { "" } else { "vector" };
+            out.line(format!("const float {0} = {from}{0}{vector}[i];", element(name)));
         }
         if elements.column_index {
             out.line(format!("const float {} = static_cast<float>(span.first + i);", Axis::Column.name()));

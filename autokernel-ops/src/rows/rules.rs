@@ -171,12 +171,27 @@ impl S {
 
     /// Registers of a thread, about: of a body that reads one matrix of 16-bit elements and keeps one value of each.
     pub fn registers(&self) -> u32 {
-        registers_for(self, self.vector / 2, self.vector, 0).min(available(self))
+        registers_for(self, self.vector / 2, self.vector, 0).max(LEAST_REGISTERS).min(available(self))
     }
+}
+
+/// Whether threads request the `Row`s of a row that they hold with it, as these fit the registers that any kernel has: of several passes,
+/// whose last one would wait for them.
+pub(super) fn requests_rows(s: &S, class: &Class) -> bool {
+    let rows: u32 = class.read_rows().map(|dtype| (s.vector * dtype.bytes()).div_ceil(4)).sum();
+    let (held, beside) = parts_of_registers(s, class);
+    let fits = held + beside + s.vectors * rows <= LEAST_REGISTERS;
+    rows > 0 && fits && class.passes.len() > 1 && s.blocks_per_sm == 0 && s.cluster <= 1 && class.fetches.is_empty()
 }
 
 /// Registers of a thread for a class.
 pub(super) fn registers(s: &S, class: &Class) -> u32 {
+    let (held, beside) = parts_of_registers(s, class);
+    held.max(LEAST_REGISTERS) + beside
+}
+
+/// Those of the vectors that it holds and of what any kernel needs, and those beside them.
+fn parts_of_registers(s: &S, class: &Class) -> (u32, u32) {
     let inputs: u32 = class.read_matrices().map(|dtype| (s.vector * dtype.bytes()).div_ceil(4)).sum();
     let kept = if s.keep == Keep::Values { class.kept * s.vector } else { 0 };
     // What an index says is in the address of the operand that it picks a row of.
@@ -190,13 +205,14 @@ pub(super) fn registers(s: &S, class: &Class) -> u32 {
     let passing = PASSING_REGISTERS * s.vector * class.passing().saturating_sub(FEW_PASSING);
     let keeps_many = s.keep == Keep::Inputs && class.read_matrices().count() > FEW_MATRICES;
     let matrices = if keeps_many { MANY_MATRICES_REGISTERS } else { 0 };
-    registers_for(s, inputs, kept, rest) + rows.saturating_sub(FEW_ROW_REGISTERS) + passing + many + matrices
+    let beside = rows.saturating_sub(FEW_ROW_REGISTERS) + passing + many + matrices;
+    (registers_for(s, inputs, kept, rest), beside)
 }
 
 /// Registers of a thread: the vectors that it holds, which are inputs until they are kept values, one vector's elements on
 /// their way, and the rest.
 pub(super) fn registers_for(s: &S, inputs: u32, kept: u32, rest: u32) -> u32 {
-    (s.vectors * inputs.max(kept) + 2 * s.vector + rest + WORKING_REGISTERS).max(LEAST_REGISTERS)
+    s.vectors * inputs.max(kept) + 2 * s.vector + rest + WORKING_REGISTERS
 }
 
 /// Registers that there are for a thread.

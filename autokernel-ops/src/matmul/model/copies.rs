@@ -101,9 +101,9 @@ impl Load {
     fn a(&self, image: &Traits) -> Factor {
         let [m, _, k] = self.sizes;
         if image.a_is_row_major {
-            Factor { rows: self.rows, row_bytes: bytes_of(k, image), matrices: 1.0 }
+            Factor { rows: self.rows, row_bytes: bytes_of(k, image.input_bytes), matrices: 1.0 }
         } else {
-            Factor { rows: k.into(), row_bytes: bytes_of(m, image), matrices: self.weights }
+            Factor { rows: k.into(), row_bytes: bytes_of(m, image.input_bytes), matrices: self.weights }
         }
     }
 
@@ -111,12 +111,12 @@ impl Load {
     fn b(&self, image: &Traits) -> Factor {
         let [_, n, k] = self.sizes;
         let (rows, columns) = if image.b_is_row_major { (k, n) } else { (n, k) };
-        Factor { rows: rows.into(), row_bytes: bytes_of(columns, image), matrices: self.weights }
+        Factor { rows: rows.into(), row_bytes: bytes_of(columns, image.weight_bytes), matrices: self.weights }
     }
 }
 
-fn bytes_of(elements: u32, image: &Traits) -> u64 {
-    (f64::from(elements) * image.input_bytes) as u64
+fn bytes_of(elements: u32, bytes: f64) -> u64 {
+    (f64::from(elements) * bytes) as u64
 }
 
 #[cfg(test)]

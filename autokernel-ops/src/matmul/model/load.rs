@@ -65,7 +65,8 @@ impl Load {
         let [_, n, k] = self.sizes.map(f64::from);
         let summed = f64::from(image.geometry.tile_n / image.geometry.columns);
         let of_c = image.output_bytes + image.body_bytes;
-        image.input_bytes * (self.rows * k + self.weights * summed * k * n) + of_c * self.rows * n
+        let of_factors = image.input_bytes * self.rows + image.weight_bytes * self.weights * summed * n;
+        of_factors * k + of_c * self.rows * n
     }
 }
 

@@ -18,6 +18,7 @@ mod stores;
 mod traffic;
 mod traits;
 mod turns;
+mod unpacking;
 mod walk;
 
 use autokernel_core::Extents;
@@ -139,14 +140,15 @@ impl Model {
         let wait = if clustered { constants.cluster_wait } else { 1.0 };
         // Of the stages only as many as the ring holds are on their way at once (Little's law).
         let latency_ms = (constants.load_us * wait / image.ring + constants.pass_us) * 1e-3 / turns.resident;
-        let limits = [compute_ms, l2_ms, latency_ms];
+        let unpacking_ms = tile_n * tile_k / image.unpacked_per_ms;
+        let limits = [compute_ms.max(unpacking_ms), l2_ms, latency_ms];
         let slowest = limits.into_iter().fold(0.0, f64::max);
         slowest + constants.contention * (limits.iter().sum::<f64>() - slowest)
     }
 
     /// What L2 takes to give a block the operands of one stage.
     fn loads_ms(&self, image: &Traits, load: &Load, copies: &Copies, turns: &Turns) -> f64 {
-        let bytes = self.requested(image, load, copies) * f64::from(image.geometry.tile_k) * image.input_bytes;
+        let bytes = self.requested(image, load, copies) * f64::from(image.geometry.tile_k);
         let share_of_sms = turns.active / f64::from(self.machine.sm_count.max(1));
         bytes * share_of_sms.powf(RowsOfTiles::new(image, load).crowding()) / (self.constants.l2_gb_per_s * 1e6)
     }

@@ -223,10 +223,11 @@ fn neighbours_that_load_the_same_ask_for_it_once_and_those_that_share_a_sum_have
         )
     };
     let plain = Sm90Schedule { tile_m: 64, ..Sm90Schedule::PLAIN };
-    assert_eq!(requested(plain, 128), 64.0 + 128.0 / 2.0);
-    assert_eq!(requested(plain, 64), 64.0 / 2.0 + 128.0);
-    assert_eq!(requested(Sm90Schedule { splits: true, split_k: 2, ..plain }, 128), 64.0 + 128.0);
-    assert_eq!(requested(Sm90Schedule { cluster_m: 2, ..plain }, 128), 64.0 + 128.0 / 2.0);
+    // Of two bytes each.
+    assert_eq!(requested(plain, 128), 2.0 * (64.0 + 128.0 / 2.0));
+    assert_eq!(requested(plain, 64), 2.0 * (64.0 / 2.0 + 128.0));
+    assert_eq!(requested(Sm90Schedule { splits: true, split_k: 2, ..plain }, 128), 2.0 * (64.0 + 128.0));
+    assert_eq!(requested(Sm90Schedule { cluster_m: 2, ..plain }, 128), 2.0 * (64.0 + 128.0 / 2.0));
 }
 
 #[test]

@@ -18,7 +18,8 @@ const STRADDLING_ACROSS_K: f64 = 1.8;
 const PARTS_OF_SECTORS: f64 = 1.8;
 
 impl Model {
-    /// Rows of A and columns of B that a block asks for in a stage, as so many of those that are there and begin at a line.
+    /// Bytes of A's rows and B's columns, an element along K, that a block asks for in a stage: as of so many of those that are there and begin
+    /// at a line.
     ///
     /// The blocks of a cluster load a share each. Neighbouring blocks of others run on the two SMs of a TPC and load the
     /// same columns of B where there are several tiles along M, else the same rows of A; these cross to the TPC once, but
@@ -34,9 +35,10 @@ impl Model {
         let has_rows_of_tiles = m > geometry.tile_m;
         let of_a = of_pair(rows.is_shared && !has_rows_of_tiles) / f64::from(geometry.cluster_n);
         let of_b = of_pair(columns.is_shared && has_rows_of_tiles) / f64::from(geometry.cluster_m);
-        let padding = self.padding(image)
-            * (rows.padded / f64::from(geometry.cluster_n) + columns.padded / f64::from(geometry.cluster_m));
-        of_a * rows.there + of_b * columns.there + padding
+        let padded = self.padding(image);
+        let of_a = of_a * rows.there + padded * rows.padded / f64::from(geometry.cluster_n);
+        let of_b = of_b * columns.there + padded * columns.padded / f64::from(geometry.cluster_m);
+        of_a * image.input_bytes + of_b * image.weight_bytes
     }
 
     /// The rows of a tile of an operand that has `extent` of them, in the mean over its tiles.

@@ -5,6 +5,7 @@ use autokernel_core::{Extents, Grid};
 
 use super::Machine;
 use super::instruction::Instruction;
+use super::unpacking;
 use crate::body::Kind;
 use crate::matmul::body::BodyClass;
 use crate::matmul::emit;
@@ -54,7 +55,12 @@ pub struct Traits {
     pub(super) a_is_row_major: bool,
     /// Whether rows of `B` are N long; else K.
     pub(super) b_is_row_major: bool,
+    /// Of an element of A.
     pub(super) input_bytes: f64,
+    /// Of an element of B: less than one where several numbers share it.
+    pub(super) weight_bytes: f64,
+    /// Numbers of B that an SM makes floats of in a millisecond; without end where they are.
+    pub(super) unpacked_per_ms: f64,
     pub(super) output_bytes: f64,
     /// Of an element of C what its body reads of matrices.
     pub(super) body_bytes: f64,
@@ -106,6 +112,8 @@ impl Traits {
             a_is_row_major: !class.layout.transpose_a(),
             b_is_row_major: !class.layout.transpose_b(),
             input_bytes: f64::from(class.input.bytes()),
+            weight_bytes: unpacking::bytes_of_number(class),
+            unpacked_per_ms: unpacking::numbers_per_ms(class, schedule),
             body_bytes: class.body.as_ref().map_or(0.0, bytes_of_matrices),
             output_bytes: if class.writes_c() { f64::from(class.output.bytes()) } else { 0.0 },
         }

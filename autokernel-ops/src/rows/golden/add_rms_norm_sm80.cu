@@ -62,7 +62,7 @@ struct Problem {
   // What the elements of a row share.
   struct Values {
     float squares_;
-    autokernel::fast_math::Divisor divisor0;
+    autokernel::fast_math::NearDivisor divisor0;
   };
 
   // What the passes reduce.
@@ -108,7 +108,7 @@ struct Problem {
   template <int kPass>
   __device__ __forceinline__ static void between(const Args& args, int64_t index, bool writes, Values& row) {
     if constexpr (kPass == 1) {
-      row.divisor0 = autokernel::fast_math::Divisor(autokernel::math::sqrt((row.squares_ + 1e-6f)));
+      row.divisor0 = autokernel::fast_math::NearDivisor(autokernel::math::sqrt((row.squares_ + 1e-6f)));
     }
   }
 
@@ -191,6 +191,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 8)
-autokernel_rows_mean_bf16_7519f3c4e2fa_eed157416852(const __grid_constant__ Args args) {
+autokernel_rows_mean_bf16_7519f3c4e2fa_f7d3731198d4(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -54,7 +54,7 @@ struct Problem {
   struct Values {
     float max_;
     float sum_;
-    autokernel::fast_math::Divisor divisor0;
+    autokernel::fast_math::NearDivisor divisor0;
   };
 
   // What the passes reduce.
@@ -94,7 +94,7 @@ struct Problem {
   template <int kPass>
   __device__ __forceinline__ static void between(const Args& args, int64_t index, bool writes, Values& row) {
     if constexpr (kPass == 2) {
-      row.divisor0 = autokernel::fast_math::Divisor(row.sum_);
+      row.divisor0 = autokernel::fast_math::NearDivisor(row.sum_);
     }
   }
 
@@ -175,6 +175,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 8)
-autokernel_rows_max_sum_bf16_0ce4d3f36fc4_1cd12aa5a1a2(const __grid_constant__ Args args) {
+autokernel_rows_max_sum_bf16_0ce4d3f36fc4_1b36549a0d51(const __grid_constant__ Args args) {
   Kernel::run(args);
 }
