@@ -323,7 +323,7 @@ const MUTANTS_OF_BODIES: [(u32, Change<'_>); 9] = [
     (0, mutant("attention_softmax.cuh", "exact(is_none ? 0.0f : largest)", "scale")),
     (4, mutant("attention_softmax.cuh", "kScored ? exact(from) : scale", "scale")),
     (4, mutant("attention_softmax.cuh", "kExpByFma == 0 ? fmaxf(x, y)", "true ? fmaxf(x, y)")),
-    (4, mutant("attention_weights.cuh", "x = fmaxf(x, kLeastExponent);", "")),
+    (4, mutant("attention_weights.cuh", "if constexpr (!kIsCut) x = fmaxf(x, kLeastExponent);", "")),
     (4, mutant("attention_weights.cuh", "fmaf(power, rest, 0.24024099f)", "fmaf(power, rest, 0.25024099f)")),
 ];
 

@@ -187,7 +187,7 @@ struct Softmax {
           score = exp2_approximate(score);
         } else {
           if constexpr (kShowsNan) total = fmaf(score = max_or_nan(score, kLeastExponent), 0.0f, total);
-          score = exp2_by_fma(score);
+          score = exp2_by_fma<kShowsNan>(score);
         }
       }
       total += scores[i + 2 * row];
