@@ -49,12 +49,13 @@ pub fn portfolio(class: &Class) -> Vec<AttentionSchedule> {
     }
     let (long, moving) = (AttentionSchedule::default_for(class), AttentionSchedule::moving_for(class));
     let other = match class.head_dim.max(class.value_dim) {
-        0..=64 => Some((2, 128)),
-        97..=128 if class.may_stay_within() => Some((2, 128)),
-        97..=128 => Some((2, 176)),
+        0..=64 => Some((128, long.exp_by_fma)),
+        97..=128 if class.may_stay_within() => Some((128, moving.exp_by_fma)),
+        97..=128 => Some((176, moving.exp_by_fma)),
         _ => None,
     };
-    let other = other.map(|(consumers, tile_keys)| AttentionSchedule { consumers, tile_keys, ..moving });
+    let other =
+        other.map(|(tile_keys, exp_by_fma)| AttentionSchedule { consumers: 2, tile_keys, exp_by_fma, ..moving });
     let short = AttentionSchedule { consumers: 1, ping_pong: false, ..moving };
     valid(class, [Some(long), other, Some(short), Some(few)])
 }
