@@ -197,7 +197,7 @@ fn check_bounded(test: &str, problem: &Problem, schedule: AttentionSchedule) {
 #[test]
 fn scores_with_bounds_are_right_on_both_sides_of_the_widest_whose_shifts_need_not_move() {
     let test = "scores_with_bounds_are_right_on_both_sides_of_the_widest_whose_shifts_need_not_move";
-    for (cap, exp_by_fma) in [(3.0, 0), (50.0, 3), (55.4, 0), (55.5, 0), (300.0, 1)] {
+    for (cap, exp_by_fma) in [(3.0, 0), (18.0, 0), (50.0, 3), (55.4, 0), (55.5, 0), (300.0, 1)] {
         check_bounded(test, &bounded(cap), AttentionSchedule { exp_by_fma, ..SCHEDULE });
     }
 }
@@ -211,6 +211,19 @@ fn scores_with_bounds_are_right_by_three_consumers_without_a_mask_with_windows_a
     check_bounded(test, &Problem { window: Some(37), ..bounded(55.4) }, SCHEDULE);
     check_bounded(test, &Problem { window: Some(20), ..whole }, AttentionSchedule { exp_by_fma: 2, ..SCHEDULE });
     check_bounded(test, &Problem { dtype: Dtype::F16, ..bounded(50.0) }, SCHEDULE);
+}
+
+/// Zeros among them, whose tanh is zero however steep it is: of a cap of nothing too.
+#[test]
+fn scores_of_caps_that_are_next_to_nothing_are_numbers() {
+    let test = "scores_of_caps_that_are_next_to_nothing_are_numbers";
+    let Some(compiler) = Compiler::find(test) else { return };
+    for cap in [1e-7, 1e-11, 1e-30] {
+        let compiled = Compiled::new(&compiler, &bounded(cap), SCHEDULE);
+        for amplitude in [0.0, 1.0] {
+            compiled.check(SIZES[1], Variation { amplitude, ..Variation::default() });
+        }
+    }
 }
 
 #[test]
@@ -229,16 +242,37 @@ fn sums_of_weights_that_are_as_large_as_they_may_be_have_room_for_a_million_keys
 fn what_a_careless_edit_of_bounds_breaks_is_noticed() {
     let Some(compiler) = Compiler::find("what_a_careless_edit_of_bounds_breaks_is_noticed") else { return };
     let mutants = [
-        (50.0, mutant("attention_softmax.cuh", "fmaxf(1.0f - kRoom / scale, -1.0f)", "kNegativeInfinity")),
-        (50.0, mutant("attention_softmax.cuh", "fmaxf(1.0f - kRoom / scale, -1.0f)", "1.0f")),
+        (55.4, mutant("attention_softmax.cuh", "fmaxf(scale - kRoom, 0.0f)", "0.0f")),
+        (55.4, mutant("attention_softmax.cuh", "fmaxf(scale - kRoom, 0.0f)", "scale")),
         (50.0, mutant("attention_softmax.cuh", "if constexpr (kShowsNan) total", "if constexpr (false) total")),
-        (50.0, mutant("attention_softmax.cuh", "kRoom = 64.0f", "kRoom = 160.0f")),
+        (50.0, mutant("attention_softmax.cuh", "max[0] = max[1] = shift_within() / scale;", "max[0] = max[1] = 0.0f;")),
         (300.0, mutant("attention_softmax.cuh", "kMayStayWithin && scale <= kWidest", "kMayStayWithin")),
+        (50.0, mutant("attention_cap.cuh", "<= most)", "<= 8.0f * most)")),
+        (50.0, mutant("attention_cap.cuh", "i % 2], fabsf(sums[i])", "i % 2], sums[i]")),
+        (1e-30, mutant("attention_cap.cuh", "0x1p-30f <= size && size <= 0x1p30f", "true")),
+        (50.0, mutant("attention_cap.cuh", "fmaf(sum * sum, third, first)", "first")),
+        (50.0, mutant("attention_cap.cuh", "first), -shift)", "first), 0.0f)")),
+        (50.0, mutant("sm90_attention_multiplier.cuh", "cap.exponents(scores, softmax.shift_within());", "")),
+        (
+            50.0,
+            mutant(
+                "attention_softmax.cuh",
+                "sum[row] = kFirst ? total : sum[row] + total;\n    }\n  }\n\n  // After",
+                "sum[row] = total;\n    }\n  }\n\n  // After",
+            ),
+        ),
     ];
     for (cap, change) in mutants {
         let schedule = AttentionSchedule { exp_by_fma: 4, ..SCHEDULE };
         let compiled = Compiled::changed(&compiler, &bounded(cap), schedule, Some(change)).unwrap();
-        let noticed = (0..).zip(&SIZES[..2]).any(|(seed, &sizes)| compiled.run(sizes, at_bounds(seed)).is_err());
+        let of_values = 2f64.powi(54);
+        let variations = |seed| {
+            let zeros = Variation { amplitude: 0.0, ..Variation::default() };
+            let large = Variation { of_values, ..at_bounds(seed) };
+            [Variation::numbered(seed), Variation::numbered(seed + 1), at_bounds(seed), zeros, large]
+        };
+        let is_noticed = |(seed, &sizes)| variations(seed).into_iter().any(|it| compiled.run(sizes, it).is_err());
+        let noticed = (0..).zip(&[SIZES[0], SIZES[1], SIZES[3], SIZES[3]]).any(is_noticed);
         let shows = |key| Variation { nan_key: Some(key), ..Variation::default() };
         assert!(noticed || (0..4).any(|key| compiled.run(SIZES[1], shows(key)).is_err()), "{change:?}");
     }
@@ -323,7 +357,7 @@ const MUTANTS_OF_BODIES: [(u32, Change<'_>); 9] = [
     (0, mutant("attention_softmax.cuh", "exact(is_none ? 0.0f : largest)", "scale")),
     (4, mutant("attention_softmax.cuh", "kScored ? exact(from) : scale", "scale")),
     (4, mutant("attention_softmax.cuh", "kExpByFma == 0 ? fmaxf(x, y)", "true ? fmaxf(x, y)")),
-    (4, mutant("attention_weights.cuh", "x = fmaxf(x, kLeastExponent);", "")),
+    (4, mutant("attention_weights.cuh", "if constexpr (!kIsCut) x = fmaxf(x, kLeastExponent);", "")),
     (4, mutant("attention_weights.cuh", "fmaf(power, rest, 0.24024099f)", "fmaf(power, rest, 0.25024099f)")),
 ];
 

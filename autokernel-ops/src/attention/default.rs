@@ -23,7 +23,7 @@ impl AttentionSchedule {
             return moving;
         }
         let within = match class.head_dim.max(class.value_dim) {
-            0..=64 => AttentionSchedule { exp_by_fma: 2, ..moving },
+            0..=64 => AttentionSchedule { exp_by_fma: 3, ..moving },
             97..=128 => AttentionSchedule { consumers: 3, tile_keys: 80, exp_by_fma: 0, ..moving },
             _ => moving,
         };

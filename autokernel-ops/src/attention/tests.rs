@@ -133,7 +133,7 @@ fn what_has_bounds_is_a_class_whose_long_sequences_are_multiplied_by_three_consu
         whole.map(|it| (it.consumers, it.tile_keys, it.exp_by_fma)).collect::<Vec<_>>()
     };
     assert_eq!(tiles(&class(128, Dtype::Bf16)), [(3, 80, 0), (2, 128, 1), (1, 128, 1)]);
-    assert_eq!(tiles(&class(64, Dtype::Bf16)), [(3, 128, 2), (2, 128, 1), (1, 128, 1)]);
+    assert_eq!(tiles(&class(64, Dtype::Bf16)), [(3, 128, 3), (2, 128, 3), (1, 128, 1)]);
     assert_eq!(tiles(&class(128, Dtype::F16)), [(2, 128, 1), (1, 128, 1)], "weights of f16 have no room");
     let of_long = AttentionSchedule::default_for(&class(128, Dtype::Bf16));
     let by_fma = AttentionSchedule { exp_by_fma: 1, ..of_long }.check(&class(128, Dtype::Bf16), Arch::SM_90A);

@@ -10,6 +10,7 @@ namespace autokernel::attention {
 template <typename Problem, typename Rows, bool = Problem::kScored>
 struct Scores {
   static constexpr bool kBegins = false;
+  static constexpr bool kCapped = false;
   float scale;  // of what is in the accumulator; positive
 
   template <typename Args>
@@ -22,7 +23,9 @@ struct Scores {
 template <typename Problem, typename Rows>
 struct Scores<Problem, Rows, true> {
   static constexpr bool kBegins = Problem::kBegins;
+  static constexpr bool kCapped = Problem::kCapped;
   float scale;
+  float steepness = 0.0f;  // of a cap of one head: by what sums of products are multiplied in its tanh
 
   typename Problem::OfHead of_head[Rows::kHeads];
   float batch;
@@ -35,6 +38,7 @@ struct Scores<Problem, Rows, true> {
     for (int row = 0; row < Rows::kHeads; ++row) {
       of_head[row] = Problem::of_head(args, this->batch, rows.head(row), rows.head(row));
     }
+    if constexpr (kCapped) steepness = Problem::steepness(of_head[0]);
   }
 
   // What sums of products begin at, of an accumulator whose first column is that key. Of all rows: branches would keep registers.

@@ -89,22 +89,40 @@ struct Softmax {
     }
   }
 
-  // The same where `is_narrow`: the first block sets a shift for good, so that nothing waits for a largest score and nothing is rescaled.
+  // The same where `is_narrow`: there is one shift for all rows, so that nothing waits for a largest score and nothing is rescaled.
   //
-  // A shift is at least `scale` - kRoom, so weights are 2^kRoom at most. Where it is that, a row's scores have weights of at least
-  // 2^(kRoom - 2 * scale), which is 2^-96; else it is its first block's largest score, or -`scale`, and the largest of all has 1 at least.
-  // So sums of 2^20 keys are below 2^84, and fp32 holds those of values below 2^43; values of less than 2^-30 may lose digits.
-  // A row that sees no key of its first block has a shift like any other.
+  // It is `scale` - kRoom, or zero where that is less: weights are 2^kRoom at most, and the largest of a row is 2^-(2 * scale - kRoom) at
+  // least, which is 2^-96. So sums of 2^20 keys are below 2^84, and fp32 holds those of values below 2^43; values of less than 2^-30
+  // may lose digits.
   template <bool kFirst, typename Rows, int kScores>
   __device__ __forceinline__ void add_within(float (&scores)[kScores], const Rows& rows) {
-    static_assert(kMayStayWithin, "bounds, and weights with the range of fp32");
-    for_each_row(rows, [&](int row) {
-      if constexpr (kFirst) {
-        max[row] = largest_of(scores, row, fmaxf(1.0f - kRoom / scale, -1.0f));
-        shift[row] = max[row] * scale;
+    for_each_row(rows, [&](int row) { weigh<kFirst, true>(scores, row, scale, shift_within()); });
+  }
+
+  // The same of exponents in place of scores, as `SmallCap` computes them for all rows.
+  template <bool kFirst, int kScores>
+  __device__ __forceinline__ void add_exponents(float (&exponents)[kScores]) {
+#pragma unroll
+    for (int row = 0; row < kRowsOfThread; ++row) {
+      float total = 0.0f;
+#pragma unroll
+      for (int i = 0; i < kScores; i += 4) {
+#pragma unroll
+        for (int pair = 0; pair < 2; ++pair) {
+          float& exponent = exponents[i + 2 * row + pair];
+          total += exponent = exp2_approximate(exponent);
+        }
       }
-      weigh<kFirst, true>(scores, row, scale, shift[row]);
-    });
+      sum[row] = kFirst ? total : sum[row] + total;
+    }
+  }
+
+  // After all of them.
+  __device__ __forceinline__ void end_within() { max[0] = max[1] = shift_within() / scale; }
+
+  __device__ __forceinline__ float shift_within() const {
+    static_assert(kMayStayWithin, "bounds, and weights with the range of fp32");
+    return fmaxf(scale - kRoom, 0.0f);
   }
   __device__ __forceinline__ bool is_narrow() const { return kMayStayWithin && scale <= kWidest; }
 
@@ -187,7 +205,7 @@ struct Softmax {
           score = exp2_approximate(score);
         } else {
           if constexpr (kShowsNan) total = fmaf(score = max_or_nan(score, kLeastExponent), 0.0f, total);
-          score = exp2_by_fma(score);
+          score = exp2_by_fma<kShowsNan>(score);
         }
       }
       total += scores[i + 2 * row];

@@ -17,9 +17,10 @@ __device__ __forceinline__ float exp2_approximate(float x) {
 // The same without the special-function unit, which computes 16 a clock where 128 can be multiplied: to 2^-18 of it, with what is
 // no number as zero. Its coefficients are the minimax ones of their degree with a constant of 1, which makes 2^-127 zero.
 constexpr float kLeastExponent = -127.0f;
+template <bool kIsCut = false>  // whether `x` is kLeastExponent at least, or no number
 __device__ __forceinline__ float exp2_by_fma(float x) {
   constexpr float kToWhole = 0x1.8p23f;  // what is added to it has its whole part in the last bits
-  x = fmaxf(x, kLeastExponent);
+  if constexpr (!kIsCut) x = fmaxf(x, kLeastExponent);
   const float whole = x + kToWhole;
   const float rest = x - (whole - kToWhole);
   float power = 9.5828557e-3f;

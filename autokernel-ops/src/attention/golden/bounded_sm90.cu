@@ -36,6 +36,11 @@ struct Problem {
     return autokernel::math::max(autokernel::math::abs(args.operand0), 1.1754944e-38f);
   }
   static constexpr bool kBounded = true;
+  // The tanh of so many times the sum of products.
+  static constexpr bool kCapped = true;
+  __device__ __forceinline__ static float steepness(const OfHead& of_head) {
+    return of_head.value0;
+  }
 
   static constexpr bool kBegins = false;
 
@@ -81,6 +86,6 @@ static_assert(Kernel::kThreads == 512, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_score_1b595440df17_128_bf16_ce1e94550d9a(const __grid_constant__ Args args) {
+autokernel_attention_causal_score_1b595440df17_128_bf16_8f1c917d762b(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

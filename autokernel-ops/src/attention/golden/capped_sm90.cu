@@ -36,6 +36,7 @@ struct Problem {
     return 1.0f;
   }
   static constexpr bool kBounded = false;
+  static constexpr bool kCapped = false;
 
   static constexpr bool kBegins = false;
 
@@ -82,6 +83,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_score_ecd63cfe0d67_128_bf16_4b4f36d34cf6(const __grid_constant__ Args args) {
+autokernel_attention_causal_score_ecd63cfe0d67_128_bf16_d473a418fe47(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -77,6 +77,25 @@ impl Lowered {
         matches!(self.value, Expr::Call(Math::Tanh, _))
     }
 
+    /// What the sum of products is multiplied by where the score over the factor is the tanh of that.
+    pub fn steepness(&self) -> Option<Expr> {
+        let Expr::Call(Math::Tanh, args) = &self.value else { return None };
+        let is_score = |expr: &Expr| *expr == Expr::Variable(SCORE.to_owned());
+        let of_head = |expr: &Expr| match expr {
+            Expr::Variable(name) => matches!(name_of(name), NameOf::Head(_)),
+            Expr::Literal(_) => true,
+            _ => false,
+        };
+        match args.first()? {
+            arg if is_score(arg) => Some(Expr::Literal(1.0)),
+            Expr::Binary(BinaryOp::Multiply, left, right) if is_score(left) && of_head(right) => {
+                Some((**right).clone())
+            }
+            Expr::Binary(BinaryOp::Multiply, left, right) if is_score(right) && of_head(left) => Some((**left).clone()),
+            _ => None,
+        }
+    }
+
     /// Those of the bindings that `expr` needs.
     pub fn needed_by(&self, expr: &Expr) -> Vec<&Binding> {
         let mut names = expr.variables();

@@ -1,5 +1,5 @@
 use super::ball::At;
-use super::{Lowered, lower};
+use super::{Lowered, NameOf, lower, name_of};
 use crate::attention::score::{Kind, Operand, Score};
 use crate::expr::ball::{self, Ball};
 use crate::expr::{BinaryOp, Binding, CompareOp, Condition, Expr, Math, Precision};
@@ -123,6 +123,36 @@ fn scores_have_bounds_where_they_are_multiples_of_a_tanh_and_nothing_else() {
     for free in [scaled(), of_head, biased, hidden] {
         assert!(!lowered(free.clone()).is_bounded(), "{free:?}");
     }
+}
+
+#[test]
+fn a_cap_is_as_steep_as_sums_of_products_are_multiplied_in_its_tanh_where_nothing_is_added() {
+    let tanh = |of: Expr| Expr::Call(Math::Tanh, vec![of]);
+    let steepness = |body: Expr| {
+        let lowered = lowered(body);
+        let of = lowered.steepness()?;
+        let of = match &of {
+            Expr::Variable(name) => match name_of(name) {
+                NameOf::Head(at) => lowered.heads[at].clone(),
+                other => panic!("{other:?}"),
+            },
+            _ => of,
+        };
+        Some(ball::eval(&of, Precision::Full, &|name| Ball::exact(value(name))).value)
+    };
+    let scale = f64::from(SCALE);
+    let cap = |by: Expr| product(by, tanh(binary(BinaryOp::Divide, scaled(), of("cap"))));
+    let close = |got: Option<f64>, wanted: f64| {
+        let got = got.unwrap();
+        assert!((got / wanted - 1.0).abs() < 1e-6, "{got}, not {wanted}");
+    };
+    close(steepness(cap(of("cap"))), scale / 30.0);
+    close(steepness(cap(Expr::Literal(-2.0))), -scale / 30.0);
+    close(steepness(product(Expr::Literal(50.0), tanh(product(of("slope"), scaled())))), -0.25 * scale);
+    close(steepness(tanh(of("score"))), 1.0);
+    assert_eq!(steepness(tanh(sum(scaled(), product(of("slope"), distance())))), None, "keys have their own");
+    assert_eq!(steepness(tanh(product(of("score"), of("score")))), None);
+    assert_eq!(steepness(scaled()), None);
 }
 
 #[test]

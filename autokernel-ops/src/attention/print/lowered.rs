@@ -21,7 +21,7 @@ enum Place {
 /// What a head, a row and a score need, and what scores are multiples of.
 pub fn functions(score: &Score, lowered: &Lowered, spelling: Spelling) -> String {
     let printer = Printer { score, lowered, spelling };
-    [printer.of_head(), printer.of_row(), printer.factor(), printer.begin(), printer.change()].concat()
+    [printer.of_head(), printer.of_row(), printer.factor(), printer.cap(), printer.begin(), printer.change()].concat()
 }
 
 struct Printer<'p> {
@@ -73,6 +73,18 @@ impl Printer<'_> {
              __device__ __forceinline__ static float factor(const Args& args) {{\n    return {factor};\n  }}\n  \
              static constexpr bool kBounded = {};\n",
             self.lowered.is_bounded()
+        )
+    }
+
+    fn cap(&self) -> String {
+        let Some(steepness) = self.lowered.steepness() else {
+            return "  static constexpr bool kCapped = false;\n".to_owned();
+        };
+        format!(
+            "  // The tanh of so many times the sum of products.\n  \
+             static constexpr bool kCapped = true;\n  \
+             __device__ __forceinline__ static float steepness(const OfHead& of_head) {{\n    return {};\n  }}\n",
+            self.number(&steepness, Place::Score)
         )
     }
 

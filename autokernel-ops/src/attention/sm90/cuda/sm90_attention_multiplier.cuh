@@ -5,6 +5,7 @@
 // With two or three consumers they take turns to issue (ping-pong), so that one's softmax runs beside another's products.
 #pragma once
 
+#include "attention_cap.cuh"
 #include "attention_score.cuh"
 #include "attention_softmax.cuh"
 #include "ptx/sm90_wgmma_registers.cuh"
@@ -74,10 +75,12 @@ struct Multiplier {
     ptx::wgmma_wait<0>();
     ptx::pin_accumulators(scores);
     release_keys();
-    score.change(scores, rows, block * G::kTileKeys);
-    mask(scores, keys, rows, block * G::kTileKeys);
-    if constexpr (kWithin) softmax.template add_within<true>(scores, rows);
-    else softmax.template add<true, true>(scores, correction, rows);
+    if (!add_small<kWithin, true, true>(softmax, scores, score, keys, rows, block)) {
+      score.change(scores, rows, block * G::kTileKeys);
+      mask(scores, keys, rows, block * G::kTileKeys);
+      if constexpr (kWithin) softmax.template add_within<true>(scores, rows);
+      else softmax.template add<true, true>(scores, correction, rows);
+    }
     pack_weights<Input>(scores, weights);
     if constexpr (G::kClearsValues) clear_values(keys.keys - block * G::kTileKeys);
     const auto step = [&](auto masked) {
@@ -93,10 +96,12 @@ struct Multiplier {
       ptx::wgmma_wait<1>();
       ptx::pin_accumulators(scores);
       release_keys();
-      score.change(scores, rows, block * G::kTileKeys);
-      if constexpr (kMasked) mask(scores, keys, rows, block * G::kTileKeys);
-      if constexpr (kWithin) softmax.template add_within<false>(scores, rows);
-      else moved = softmax.template add<false, kMasked>(scores, correction, rows);
+      if (!add_small<kWithin, false, kMasked>(softmax, scores, score, keys, rows, block)) {
+        score.change(scores, rows, block * G::kTileKeys);
+        if constexpr (kMasked) mask(scores, keys, rows, block * G::kTileKeys);
+        if constexpr (kWithin) softmax.template add_within<false>(scores, rows);
+        else moved = softmax.template add<false, kMasked>(scores, correction, rows);
+      }
       ptx::wgmma_wait<0>();
       ptx::pin_accumulators(sums);
       release_values();
@@ -113,6 +118,7 @@ struct Multiplier {
     wait_for_values();
     multiply_values(sums, weights);
     softmax.finish();
+    if constexpr (kWithin) softmax.end_within();
     ptx::wgmma_wait<0>();
     ptx::pin_accumulators(sums);
     release_values();
@@ -123,6 +129,22 @@ struct Multiplier {
   struct Masked {
     static constexpr bool value = kValue;
   };
+
+  // Adds a block whose scores are small of a cap, which is less work. Whether it is one, for a whole warp.
+  template <bool kWithin, bool kFirst, bool kMasked, typename Score, typename Keys, typename Rows>
+  __device__ __forceinline__ static bool add_small(SoftmaxOf<G>& softmax, float (&scores)[kScores], const Score& score,
+                                                   const Keys& keys, const Rows& rows, int block) {
+    if constexpr (kWithin && Score::kCapped) {
+      static_assert(Rows::kFill && Rows::kHeads == 1, "a warp has all of its rows, of one head");
+      const SmallCap cap(softmax.scale, score.steepness);
+      if (!cap.serves(scores)) return false;
+      cap.exponents(scores, softmax.shift_within());
+      if constexpr (kMasked) mask(scores, keys, rows, block * G::kTileKeys);
+      softmax.template add_exponents<kFirst>(scores);
+      return true;
+    }
+    return false;
+  }
 
   // What scores are before products are added to them.
   template <typename Score, typename Rows>
