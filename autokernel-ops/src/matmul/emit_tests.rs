@@ -38,6 +38,16 @@ fn a_hopper_kernel_of_several_heights_is_as_golden_whichever_a_launch_takes() {
 }
 
 #[test]
+fn a_tall_image_that_splits_has_the_upper_half_of_its_heights() {
+    let rows = |splits| {
+        let tallest = Sm90Schedule { consumers: 2, swap_ab: true, rows_up_to: 176, splits, ..Sm90Schedule::PLAIN };
+        heights(&leaky_relu().class(), &tallest).map(|of| of.tile_m).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(true), [96, 112, 128, 144, 160, 176]);
+    assert_eq!(rows(false), [48, 56, 64, 80, 96, 112, 128, 144, 160, 176]);
+}
+
+#[test]
 fn the_default_portable_kernel_is_as_golden() {
     let problem = Problem::new(Dtype::F16, Layout::Nn, "gelu".parse().unwrap());
     let schedule = Schedule::default_for(&problem.class(), Arch::SM_80);

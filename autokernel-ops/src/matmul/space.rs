@@ -166,7 +166,7 @@ pub fn images_of_heights(class: &Class, arch: Arch) -> Vec<crate::Schedule> {
         (128, 1, Mode::Cooperative, false, 64),
         (128, 1, Mode::Cooperative, true, 64),
         (128, 2, Mode::Cooperative, false, 128),
-        (128, 2, Mode::Cooperative, true, 128),
+        (128, 2, Mode::Cooperative, true, 176),
         (128, 2, Mode::PingPong, false, 176),
         (192, 3, Mode::Cooperative, false, 176),
         (256, 2, Mode::Cooperative, false, 144),

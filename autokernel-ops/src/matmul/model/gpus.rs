@@ -54,7 +54,7 @@ mod tests {
     }
 
     fn ms(constants: Constants, memory_gb_per_s: f64, schedule: Schedule) -> f64 {
-        ms_of(constants, memory_gb_per_s, schedule, extents(761, 1536, 6144))
+        ms_of(constants, memory_gb_per_s, schedule, extents(250, 1536, 6144))
     }
 
     fn split() -> Schedule {

@@ -285,6 +285,35 @@ fn a_split_of_k_costs_memory_where_several_rows_of_tiles_read_the_same_columns()
 }
 
 #[test]
+fn a_split_of_k_is_worth_less_with_three_rows_of_tiles_than_with_two() {
+    // At 462x1536x6144 an H200 takes 24.0 us by such a split and 18.4 by whole tiles of 48 rows.
+    let tile = Sm90Schedule { tile_m: 96, stages: 7, consumers: 2, swap_ab: true, ..default() };
+    let split = Sm90Schedule { splits: true, split_k: 2, ..tile };
+    let ratio = |m| ms(split, m, 1536, 6144) / ms(tile, m, 1536, 6144);
+    assert!(ratio(288) > 1.05 * ratio(192), "{} and {}", ratio(288), ratio(192));
+}
+
+#[test]
+fn three_rows_of_wide_tiles_cost_memory_and_so_lose_to_one_row_that_leaves_sms_idle() {
+    // 120 tiles, and 80 of which each asks for as many rows of B as fill a tile: on an H200 52.0 and 44.8 us.
+    let wide = Sm90Schedule { tile_m: 40, tile_n: 256, stages: 5, consumers: 2, swap_ab: true, ..default() };
+    let tall = Sm90Schedule {
+        tile_m: 128,
+        tile_n: 128,
+        stages: 6,
+        consumers: 2,
+        mode: Mode::PingPong,
+        swap_ab: true,
+        ..default()
+    };
+    assert!(ms(wide, 117, 10240, 8192) > ms(tall, 117, 10240, 8192));
+    let costs = |tile_n| {
+        ms(Sm90Schedule { tile_n, ..wide }, 81, 10240, 8192) / ms(Sm90Schedule { tile_n, ..wide }, 80, 10240, 8192)
+    };
+    assert!(costs(256) > 1.05 * costs(128), "{} and {}", costs(256), costs(128));
+}
+
+#[test]
 fn one_row_of_tiles_is_taken_before_two_that_are_half_as_high() {
     let tile = Sm90Schedule { tile_n: 64, consumers: 1, swap_ab: true, stages: 12, ..default() };
     // What an H200 took: 5.4 and 5.9 µs of layout nn.

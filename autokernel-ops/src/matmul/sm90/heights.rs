@@ -15,6 +15,10 @@ const FINE_STEP: u32 = 8;
 const COARSE_STEP: u32 = 16;
 /// The lowest tile has this share of the tallest one's rows: lower ones want fewer columns a block.
 const LOWEST: u32 = 4;
+/// The same of an image that can split sums over K and has more than 128 rows, which is for rows that fill one tile: each height takes
+/// 0.3 s to compile, and fewer rows have images of their own.
+const LOWEST_OF_TALL_SPLITS: u32 = 2;
+const TALL: u32 = 128;
 /// A deeper ring hides nothing more.
 const MOST_STAGES: u32 = 12;
 /// Registers of a thread that an image of several tiles takes beside what a body needs, about: one tile that spills would cost
@@ -25,9 +29,10 @@ const CHOICE_REGISTERS: u32 = 8;
 pub(super) fn asked_for(class: &Class, schedule: &Sm90Schedule) -> impl Iterator<Item = Sm90Schedule> {
     let (class, of_tallest) = (class.clone(), *schedule);
     let tallest = of_tallest.rows_up_to;
+    let lowest = if of_tallest.splits && tallest > TALL { LOWEST_OF_TALL_SPLITS } else { LOWEST };
     let fine = (FINE_STEP..=FINE_ROWS.min(tallest)).step_by(FINE_STEP as usize);
     let coarse = (FINE_ROWS + COARSE_STEP..=tallest).step_by(COARSE_STEP as usize);
-    let all = fine.chain(coarse).filter(move |rows| rows * LOWEST >= tallest);
+    let all = fine.chain(coarse).filter(move |rows| rows * lowest >= tallest);
     all.filter_map(move |tile_m| {
         let tile = Sm90Schedule { tile_m, ..of_tallest };
         let tile = Sm90Schedule { stages: stages(&class, &tile), ..tile };
