@@ -42,16 +42,15 @@ constexpr int kFragmentStep = 8;  // from a fragment to the next
 template <typename Body, bool kSwapped>
 using FragmentInputs = typename Body::template Inputs<Fragment<kSwapped>::template Input>;
 
-// Fragments whose operands a lane requests at once, so that their latencies overlap: as many as fit kRegisters, a power of
-// two.
+// Fragments whose operands a lane requests at once, so that their latencies overlap: as many as fit kRegisters, and leave no rest.
 template <int kWords, int kFragments, int kRegisters>
 constexpr int batch() {
-  int fragments = 1;
-  while (fragments * 2 <= kFragments && kFragments % (fragments * 2) == 0 && fragments * 2 * kWords <= kRegisters) {
-    fragments *= 2;
-  }
+  int fragments = kFragments;
+  while (fragments > 1 && (kFragments % fragments != 0 || fragments * kWords > kRegisters)) --fragments;
   return fragments;
 }
+static_assert(batch<2, 8, 32>() == 8 && batch<2, 7, 32>() == 7 && batch<4, 8, 8>() == 2 && batch<4, 6, 16>() == 3 && batch<2, 7, 8>() == 1,
+              "no fragment is left over");
 
 // Whether every operand keeps the pairs of a lane at multiples of their size.
 template <typename Body, bool kSwapped, typename Args>
