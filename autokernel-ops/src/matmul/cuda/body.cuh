@@ -61,6 +61,15 @@ __device__ __forceinline__ bool is_paired(const Args& args) {
   return paired;
 }
 
+// Brings to L2 what a body reads of matrices in kRows rows and kColumns columns of C from `first` on. By a warp, which waits for nothing.
+template <typename Body, bool kSwapped, int kRows, int kColumns, typename Args>
+__device__ __forceinline__ void prefetch(const Args& args, Index first, Index end) {
+  FragmentInputs<Body, kSwapped> inputs;
+  Body::visit(args, inputs, [&](auto& input, const void* data, int64_t ld) {
+    input.template prefetch<kRows, kColumns>(data, ld, first, end);
+  });
+}
+
 // The body on the `kFragments` fragments from `place` on. With kAnyRow a tile may begin at an odd row, as those of groups do. Sums of a fragment lie side by side; a second product's, where the
 // body takes two, lie in `others` as the first one's do in `sums`. What the body reduces is folded into `statistics`, whose owner
 // leaves it; where the tile is computed transposed a fragment has all that a warp holds of its rows.
