@@ -105,11 +105,12 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
     let tall = Sm90Schedule { tile_m: 112, swap_ab: true, ..plain };
     let taller = Sm90Schedule { tile_m: 176, stages: 5, ..tall };
     let of_other_rows = [tall, taller].map(|tile| [tile, Sm90Schedule { mode: Mode::Cooperative, ..tile }]);
+    let broad = Sm90Schedule { tile_m: 96, tile_n: 256, stages: 4, mode: Mode::Cooperative, ..tall };
     let mut jobs = Vec::new();
     for (name, source) in TIMED {
         let problem = product::problem(&syn::parse_str(source)?)?;
         let problem = if name == "plain" { matmul::Problem { body: None, ..problem } } else { problem };
-        let schedules = schedules.into_iter().chain(of_other_rows.into_iter().flatten());
+        let schedules = schedules.into_iter().chain(of_other_rows.into_iter().flatten()).chain([broad]);
         jobs.extend(schedules.map(|schedule| (name, Problem::Matmul(problem.clone()), schedule.into())));
     }
     let (name, source) = SWIGLU;

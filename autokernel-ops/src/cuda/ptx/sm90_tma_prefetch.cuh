@@ -7,10 +7,6 @@
 namespace autokernel::ptx {
 
 // Coordinates are innermost first, as the hardware counts them; what is out of bounds is left out.
-__device__ __forceinline__ void tma_prefetch_2d(const TensorMap& map, int x, int y) {
-  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(&map), "r"(x), "r"(y) : "memory");
-}
-
 __device__ __forceinline__ void tma_prefetch_3d(const TensorMap& map, int x, int y, int z) {
   asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%0, {%1, %2, %3}];" ::"l"(&map), "r"(x), "r"(y), "r"(z)
                : "memory");

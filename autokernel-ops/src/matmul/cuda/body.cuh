@@ -42,16 +42,15 @@ constexpr int kFragmentStep = 8;  // from a fragment to the next
 template <typename Body, bool kSwapped>
 using FragmentInputs = typename Body::template Inputs<Fragment<kSwapped>::template Input>;
 
-// Fragments whose operands a lane requests at once, so that their latencies overlap: as many as fit kRegisters, a power of
-// two.
+// Fragments whose operands a lane requests at once, so that their latencies overlap: as many as fit kRegisters, and leave no rest.
 template <int kWords, int kFragments, int kRegisters>
 constexpr int batch() {
-  int fragments = 1;
-  while (fragments * 2 <= kFragments && kFragments % (fragments * 2) == 0 && fragments * 2 * kWords <= kRegisters) {
-    fragments *= 2;
-  }
+  int fragments = kFragments;
+  while (fragments > 1 && (kFragments % fragments != 0 || fragments * kWords > kRegisters)) --fragments;
   return fragments;
 }
+static_assert(batch<2, 8, 32>() == 8 && batch<2, 7, 32>() == 7 && batch<4, 8, 8>() == 2 && batch<4, 6, 16>() == 3 && batch<2, 7, 8>() == 1,
+              "no fragment is left over");
 
 // Whether every operand keeps the pairs of a lane at multiples of their size.
 template <typename Body, bool kSwapped, typename Args>
@@ -60,6 +59,15 @@ __device__ __forceinline__ bool is_paired(const Args& args) {
   FragmentInputs<Body, kSwapped> inputs;
   Body::visit(args, inputs, [&](auto& input, const void* data, int64_t ld) { paired &= input.is_paired(data, ld); });
   return paired;
+}
+
+// Brings to L2 what a body reads of matrices in kRows rows and kColumns columns of C from `first` on. By a warp, which waits for nothing.
+template <typename Body, bool kSwapped, int kRows, int kColumns, typename Args>
+__device__ __forceinline__ void prefetch(const Args& args, Index first, Index end) {
+  FragmentInputs<Body, kSwapped> inputs;
+  Body::visit(args, inputs, [&](auto& input, const void* data, int64_t ld) {
+    input.template prefetch<kRows, kColumns>(data, ld, first, end);
+  });
 }
 
 // The body on the `kFragments` fragments from `place` on. With kAnyRow a tile may begin at an odd row, as those of groups do. Sums of a fragment lie side by side; a second product's, where the

@@ -2,6 +2,7 @@
 // and columns of C reads as zero and is not stored.
 #pragma once
 
+#include "ptx/prefetch.cuh"
 #include "types.cuh"
 
 namespace autokernel::body {
@@ -11,6 +12,8 @@ enum class Indexed { kByColumn, kByRow, kByBoth, kByNothing };
 
 constexpr bool is_by_row(Indexed indexed) { return indexed == Indexed::kByRow || indexed == Indexed::kByBoth; }
 constexpr bool is_by_column(Indexed indexed) { return indexed == Indexed::kByColumn || indexed == Indexed::kByBoth; }
+
+constexpr int kSectorBytes = 32;  // what L2 is filled by
 
 // A value that a type carries.
 template <bool kValue>
@@ -160,6 +163,19 @@ struct Fragment {
             pairs[pair].load(0, from);
             pairs[pair].load(1, from + step);
           }
+        }
+      }
+    }
+
+    // Brings to L2 what there is of a matrix in kRows rows and kColumns columns from `first` on. By a warp.
+    template <int kRows, int kColumns>
+    __device__ __forceinline__ static void prefetch(const void* data, int64_t ld, Index first, Index end) {
+      if constexpr (kByRow && kByColumn) {
+        constexpr int kStep = kSectorBytes / static_cast<int>(sizeof(T)), kOfRow = ceil_div(kColumns, kStep);
+#pragma unroll
+        for (int sector = threadIdx.x % kWarpSize; sector < kRows * kOfRow; sector += kWarpSize) {
+          const Index at{first.row + sector / kOfRow, first.column + sector % kOfRow * kStep};
+          if (at.row < end.row && at.column < end.column) ptx::prefetch_to_l2(static_cast<const T*>(data) + at.row * ld + at.column);
         }
       }
     }

@@ -20,6 +20,10 @@ struct Repeated : Input<T, kIndexed> {
     return own > 0 ? Base::at(pair, i) : __int_as_float(0x7fc00000);
   }
 
+  // Tables stay in L2.
+  template <int kRows, int kColumns>
+  __device__ __forceinline__ static void prefetch(const void*, int64_t, Index, Index) {}
+
   // Pairs begin at even columns of C: those of a table of an odd number of columns are torn.
   __device__ __forceinline__ bool is_paired(const void* data, int64_t ld) const {
     return own % 2 == 0 && Base::is_paired(data, ld);

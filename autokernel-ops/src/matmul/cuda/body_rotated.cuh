@@ -81,7 +81,7 @@ __device__ __forceinline__ void apply(const Args& args, float* sums, Place<kSwap
   constexpr int kLoaded = batch<kWords, kRun, kRegisters>();
   constexpr bool kIsOrdered = kWords > 0 || sizeof(typename Body::Outputs) > sizeof(float);
   constexpr bool kEndsAtEdge = !kIsOrdered && kSides * kLoaded > kSideBySide;
-  constexpr int kBatch = kEndsAtEdge ? kSideBySide / kSides : kLoaded;
+  constexpr int kBatch = kEndsAtEdge ? batch<1, kRun, kSideBySide / kSides>() : kLoaded;
 
   Inputs shared;  // what fragments do not differ in
   bool paired = true;

@@ -92,14 +92,19 @@ struct Epilogue {
     loads.barriers = barriers;
   }
 
-  // Of the tile at `place` this warp's rows from the `offset`th on: to L2, and as the sums are nearly there to the buffers.
-  __device__ __forceinline__ void prefetch_operand(const TileCoord& place, int offset) {
-    if (!loads.is_on) return;
-    loads.prefetch(Body::loaded_map(args), c, place.m + offset, place.n);
-  }
-  __device__ __forceinline__ void load_operand(const TileCoord& place, int offset) {
-    if (!loads.is_on) return;
-    loads.begin(Body::loaded_map(args), c, place.m + offset, place.n, buffer);
+  // Of the tile at `place` what the body reads in this warp's rows or, swapped, columns from the `offset`th on, as the sums are nearly
+  // there: the first boxes of a matrix to the buffers, or where none comes by TMA what lanes will read of any to L2.
+  __device__ __forceinline__ void request_operands(const TileCoord& place, int offset) {
+    if constexpr (kLoads) {
+      if (loads.is_on) loads.begin(Body::loaded_map(args), c, place.m + offset, place.n, buffer);
+    } else if constexpr (Body::kExists && Batch::kMany == batch::Many::kNone) {
+      constexpr int kRows = G::kSwapAB ? G::kTileM : kWarpRows, kColumns = G::kSwapAB ? kWarpRows : G::kColumns;
+#pragma unroll
+      for (int block = 0; block < G::kBlocksOfOne; ++block, offset += kBlockM) {
+        const body::Index first{place.m + (G::kSwapAB ? 0 : offset), place.n + (G::kSwapAB ? offset : 0)};
+        body::prefetch<Body, G::kSwapAB, kRows, kColumns>(args, first, {c.rows, c.columns});
+      }
+    }
   }
 
   // Goes on with tiles of the product that has one at `place`.

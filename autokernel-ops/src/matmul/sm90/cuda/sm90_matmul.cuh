@@ -117,22 +117,13 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
     RingCursor<G::kStages> cursor;
     cursor.skip(turn * walk.step(walk.first()).k_blocks.count);  // ping-pong: the stages of the other's first step
 
-    const auto prefetch_operand = [&](int number) {
-      if constexpr (body::kLoads<Body>) {
-        if (number < walk.count()) epilogue.prefetch_operand(walk.origin(walk.step(number).tile), first + warp * kWarpRows);
-      }
-    };
-    prefetch_operand(walk.first() + turn * walk.stride());
-
     for (int number = walk.first() + turn * walk.stride(); number < walk.count(); number += walk.stride() * kTurns) {
       const auto [tile, k_blocks] = walk.step(number);
       const auto pass_turn = [&] {
         const bool other_has_one = number + walk.stride() < walk.count();
         if (G::kPingPong && other_has_one) Turns::pass_to(1 - consumer);
-        if constexpr (body::kLoads<Body>) {  // while the last wgmmas run
-          epilogue.load_operand(walk.origin(walk.step(number).tile), first + warp * kWarpRows);
-          prefetch_operand(number + walk.stride() * kTurns);
-        }
+        // While the last wgmmas run. A tile ahead, L2 may have let go of it before it is read.
+        if constexpr (Body::kExists) epilogue.request_operands(walk.origin(walk.step(number).tile), first + warp * kWarpRows);
       };
       if (G::kPingPong && number != walk.first()) Turns::wait(consumer);  // the very first turn needs no leave
 

@@ -1,14 +1,12 @@
 // A matrix that a body reads, by TMA: a warp's boxes of it arrive in the buffers in which its results are staged.
 //
 // Boxes of the matrix are those of C, one a chunk, in the same swizzled layout, so that a lane finds an element where its result goes.
-// A warp asks for its part of a tile in three steps, and needs no other warp:
-//   a tile ahead           its boxes are brought to L2
+// A warp asks for its part of a tile in two steps, and needs no other warp:
 //   as the main loop ends  the first boxes go to the buffers, which the stores of the tile before have long left
 //   chunk after chunk      what a store has left takes the box after the next
 // A lane's element is read before any lane of the warp stages a result over it: the warp meets in between.
 #pragma once
 
-#include "ptx/sm90_tma_prefetch.cuh"
 #include "sm90_epilogue.cuh"
 
 namespace autokernel::sm90 {
@@ -81,14 +79,6 @@ struct OperandLoad<G, Body, true> {
       return {box.row, box.column + kColumns, box.within + kColumns};
     }
     return {box.row + kBlockM, box.column - box.within, 0};
-  }
-
-  // All boxes of a part of a tile that begins there to L2.
-  template <typename View>
-  __device__ __forceinline__ static void prefetch(const TensorMap& map, const View& c, int row, int column) {
-    if (threadIdx.x % kWarpSize != 0) return;
-#pragma unroll 1
-    for (Box box{row, column, 0}; exists(c, row, box); box = behind(c, box)) ptx::tma_prefetch_2d(map, box.column, box.row);
   }
 
   // The first boxes, from the buffer on that is staged to next.

@@ -22,6 +22,8 @@ struct Epilogue<Problem, G, body::Unstored<Body>, Args, Batch> {
   template <typename Place>
   __device__ __forceinline__ void enter(const Args&, const Place&) {}
 
+  __device__ __forceinline__ void request_operands(const TileCoord&, int) {}
+
   // One wgmma block, as other epilogues store it, in chunks that are requested at once.
   template <typename... Other>
   __device__ __forceinline__ void store_block(float (&acc)[G::kWidth / 2], int row, int column, const Other*... others) {
