@@ -9,13 +9,12 @@ mod fetch;
 mod instead;
 mod lifted;
 
-use instead::instead_of;
-
 pub use call::check_function;
 pub use lifted::{Scaled, scaled_factor};
 
 use syn::{Error, Result};
 
+use self::instead::instead_of;
 use crate::fetched::fetched;
 use crate::function::Functions;
 use crate::words::{binding_name, expect_f32, is_intrinsic, takes};
@@ -268,11 +267,12 @@ impl<'f> Translator<'f> {
     fn known(&self, name: &syn::Ident, as_method: bool) -> Result<Math> {
         let message = match Math::from_name(&name.to_string()) {
             Some(function) if function.is_method() == as_method => return Ok(function),
-            Some(_) if as_method => format!("`{name}` is no method of `f32`; write `{name}(x)`"),
-            Some(_) => format!("`{name}` is a method of `f32`; write `x.{name}()`"),
-            None if as_method && self.text != Text::Epilogue && is_intrinsic(&name.to_string()) => {
+            found
+                if as_method && (found.is_some() || self.text != Text::Epilogue && is_intrinsic(&name.to_string())) =>
+            {
                 format!("`{name}` is no method of `f32`; write `{name}(x)`")
             }
+            Some(_) => format!("`{name}` is a method of `f32`; write `x.{name}()`"),
             None if name == "t" => "`.t()` is of a factor of a product: `dot(x, w.t())`".to_owned(),
             None if as_method || self.text == Text::Epilogue => {
                 let instead = instead_of(&name.to_string()).filter(|_| as_method);

@@ -453,8 +453,7 @@ impl Printer<'_> {
             out.line(format!("const float {0} = inputs.{0}[i];", element(name)));
         }
         for name in &elements.rows {
-            let from = if self.is_requested(name) { "inputs." } else { "" };
-            let vector = if self.is_requested(name) { "" } else { "vector" };
+            let (from, vector) = if self.is_requested(name) { ("inputs.", "") } else { ("", "vector") };
             out.line(format!("const float {0} = {from}{0}{vector}[i];", element(name)));
         }
         if elements.column_index {
