@@ -44,12 +44,15 @@ pub struct Choice {
 
 impl Choice {
     /// Fits the model to `measured` but for constants that are `held`, and chooses the images that are `wanted`; of those to keep, the
-    /// ones that were measured.
-    pub fn new(measured: Measured, held: &[Held], wanted: &Wanted<'_>) -> Self {
+    /// ones that were measured. Images of `factors_held` have the factors that they have there.
+    pub fn new(measured: Measured, held: &[Held], factors_held: &[PortfolioImage], wanted: &Wanted<'_>) -> Self {
         let constants = fit(&measured, held, |_| true);
         let unseen = held_out(&measured, held);
         let images = Images::of(&measured);
-        let factors = factors(&measured, &images, constants);
+        let mut factors = factors(&measured, &images, constants);
+        for PortfolioImage { schedule, measured_over_predicted } in factors_held {
+            images.number_of(schedule).into_iter().for_each(|image| factors[image] = *measured_over_predicted);
+        }
         let (Wanted::Most(_, in_place) | Wanted::Kept(in_place)) = wanted;
         let candidates = candidates(&measured, &images, constants, &factors, in_place);
         let chosen = match wanted {

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use autokernel_codegen::config::{Config, ConfigError, Portfolio, PortfolioOperation, PortfolioProvenance};
+use autokernel_codegen::config::{
+    Config, ConfigError, Portfolio, PortfolioImage, PortfolioOperation, PortfolioProvenance,
+};
 use autokernel_codegen::matmul::model::Constants;
 use autokernel_codegen::matmul::space::images_of_heights;
 use autokernel_codegen::problem::ProblemClass;
@@ -30,6 +32,9 @@ pub struct PortfolioArgs {
     /// Keep the images that the config has: fit the constants and each image's factor anew.
     #[arg(long, conflicts_with = "images")]
     pub keep: bool,
+    /// Of --keep: images whose factor is not 1 keep it, so that only those that were put in since are fitted one.
+    #[arg(long, requires = "keep")]
+    pub hold_factors: bool,
     /// Constants of the model that are not fitted, as other measurements tell them better: padding=2.04.
     #[arg(long, value_name = "NAME=VALUE,…", value_delimiter = ',')]
     pub hold: Vec<Held>,
@@ -91,7 +96,8 @@ impl PortfolioArgs {
         let in_place: Vec<Schedule> = entries.iter().map(|entry| entry.schedule.image()).collect();
         let kept = if self.keep { kept(&config, &first, &measured)? } else { Vec::new() };
         let wanted = if self.keep { Wanted::Kept(&kept) } else { Wanted::Most(self.images.into(), &in_place) };
-        let choice = Choice::new(measured, &self.hold, &wanted);
+        let factors_held = if self.hold_factors { factors_in_place(&config, &first) } else { Vec::new() };
+        let choice = Choice::new(measured, &self.hold, &factors_held, &wanted);
         choice.tell();
         for path in &self.validate {
             let (mut other, recording) = self.load(std::slice::from_ref(path), Some(&first))?;
@@ -144,7 +150,8 @@ impl PortfolioArgs {
         let images = if self.keep { "--keep".to_owned() } else { format!("--images {}", self.images) };
         let held: Vec<String> = self.hold.iter().map(Held::to_string).collect();
         let held = if held.is_empty() { String::new() } else { format!(" --hold {}", held.join(",")) };
-        format!("tuner portfolio {images}{held} {}", files.join(" "))
+        let factors = if self.hold_factors { " --hold-factors" } else { "" };
+        format!("tuner portfolio {images}{factors}{held} {}", files.join(" "))
     }
 
     /// The rows of several recordings, with the first of them; all must be of the class of `like`.
@@ -185,6 +192,13 @@ fn candidates(config: &Config, first: &Recording) -> Vec<Schedule> {
     in_place.chain(heights).collect()
 }
 
+/// The images of the portfolio that `config` has for what was recorded, as far as they have a factor.
+fn factors_in_place(config: &Config, first: &Recording) -> Vec<PortfolioImage> {
+    let in_place = config.portfolio_for(&first.problem, first.arch);
+    let images = in_place.into_iter().flat_map(|portfolio| portfolio.images.clone());
+    images.filter(|image| image.measured_over_predicted != 1.0).collect()
+}
+
 /// The images of the portfolio that `config` has for what was recorded.
 fn kept(config: &Config, first: &Recording, measured: &Measured) -> Result<Vec<Schedule>, PortfolioError> {
     let none = || PortfolioError::NotMeasured { missing: "any image of a portfolio in place".to_owned() };
@@ -196,5 +210,36 @@ fn kept(config: &Config, first: &Recording, measured: &Measured) -> Result<Vec<S
     match images.iter().find(|image| !is_measured(image)) {
         Some(image) => Err(PortfolioError::NotMeasured { missing: image.to_string() }),
         None => Ok(images),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_that_have_a_factor_keep_it_and_others_are_fitted_one() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut config = Config::load(&root.join("best_config.json")).unwrap();
+        let recording = root.join("docs/results/drawn-h200/drawn-bf16-nt-h200-straddling.json.gz");
+        let recording = Recording::load(&recording).unwrap();
+        let mut measured = Measured::default();
+        measured.add(&recording, &recording.problem.class());
+        let mut portfolio = config.portfolio_for(&recording.problem, recording.arch).unwrap().clone();
+        let constants = Constants::NAMES.iter().zip(portfolio.model.to_array());
+        let held: Vec<Held> = constants.map(|(name, value)| format!("{name}={value}").parse().unwrap()).collect();
+        // Of two images in pairs, one as if somebody had just put it in.
+        portfolio.images.retain(|image| image.schedule.value("cluster_m") == Some(2));
+        let (first, second) = (portfolio.images[0].schedule, portfolio.images[1].schedule);
+        portfolio.images[0].measured_over_predicted = 1.25;
+        portfolio.images[1].measured_over_predicted = 1.0;
+        config.put_portfolio(portfolio);
+        let held_factors = factors_in_place(&config, &recording);
+        assert_eq!(held_factors.iter().map(|image| image.schedule).collect::<Vec<_>>(), [first]);
+
+        let choice = Choice::new(measured, &held, &held_factors, &Wanted::Kept(&[first, second]));
+        let factors: Vec<f64> = choice.images().iter().map(|image| image.measured_over_predicted).collect();
+        assert_eq!((factors.len(), factors[0]), (2, 1.25));
+        assert!(factors[1] != 1.0 && (0.9..1.1).contains(&factors[1]), "{}", factors[1]);
     }
 }

@@ -354,3 +354,12 @@ fn a_tile_of_one_consumer_costs_more_in_a_batch_and_rows_past_an_edge_less_than_
     let padding = |count| MODEL.constants.of_load(&Load::of_products(&batched_extents(count, 8, 8192, 7168))).padding;
     assert!(padding(2) < padding(1) && padding(1) == MODEL.constants.padding);
 }
+
+#[test]
+fn a_pair_of_blocks_gains_more_where_rows_of_both_operands_straddle_lines() {
+    // 128x128 by itself and in pairs at 4088x4104x4120: an H200 takes 339 and 237 us (nt).
+    let alone = Sm90Schedule { stages: 6, consumers: 2, mode: Mode::PingPong, ..default() };
+    let pair = Sm90Schedule { cluster_m: 2, ..alone };
+    let gain = |k| ms(alone, 4088, 4104, k) / ms(pair, 4088, 4104, k);
+    assert!(gain(4120) > 1.25 && gain(4120) > 1.1 * gain(4096), "{} and {}", gain(4120), gain(4096));
+}

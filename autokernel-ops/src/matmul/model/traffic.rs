@@ -10,12 +10,16 @@ const OF_A_PAIR: f64 = 0.5;
 /// What rows past an edge cost the family that loads without TMA, over rows that are there. An estimate.
 const CP_ASYNC_PADDING: f64 = 1.0;
 /// Requests of a box of 128 bytes whose rows lie across K and straddle lines: of rows of 2000 bytes seven of eight ask for
-/// two lines, of 8608 three of four. At 3967x4304x1152 and 1652x1000x2048 (nn) an H200 takes what these come to at 64
-/// bytes a clock and SM, with no pair's share (`docs/results/drawn-h200`).
-const STRADDLING_ACROSS_K: f64 = 1.8;
-/// The same of rows along K that begin between sectors: at 50 drawn batches, of which 16 have such rows, an H200 takes what these come to with
-/// no pair's share, and blocks of a cluster, which load half each, lead (`docs/results/batches-h200/choice-schedules.txt.gz`).
-const PARTS_OF_SECTORS: f64 = 1.8;
+/// two lines, of 8608 three of four. At 33 drawn shapes of such rows an H200 takes what these come to, with no pair's share
+/// (`docs/results/drawn-h200/straddling-drawn.txt.gz`).
+const STRADDLING_ACROSS_K: f64 = 2.2;
+/// The same of rows along K that begin between sectors: at 18 drawn products and 110 batches, of which 50 have such rows, an H200 takes what
+/// these come to with no pair's share, and blocks of a cluster, which load half each, lead (`straddling-drawn.txt.gz`,
+/// `docs/results/batches-h200/candidates.txt.gz`).
+const PARTS_OF_SECTORS: f64 = 2.1;
+/// What loads take over that where rows of both operands straddle and no cluster shares them, at single products: boxes of both then ask for
+/// lines that boxes before and behind them ask for too.
+const BOTH_STRADDLE: f64 = 1.1;
 
 impl Model {
     /// Bytes of A's rows and B's columns, an element along K, that a block asks for in a stage: as of so many of those that are there and begin
@@ -38,7 +42,10 @@ impl Model {
         let padded = self.padding(image);
         let of_a = of_a * rows.there + padded * rows.padded / f64::from(geometry.cluster_n);
         let of_b = of_b * columns.there + padded * columns.padded / f64::from(geometry.cluster_m);
-        of_a * image.input_bytes + of_b * image.weight_bytes
+        let both = copies.a_begins != Begins::AtLines && copies.b_begins != Begins::AtLines;
+        let is_known = image.instruction == Instruction::Wgmma && !load.is_of_many();
+        let crossing = if both && is_known && !alone { BOTH_STRADDLE } else { 1.0 };
+        crossing * (of_a * image.input_bytes + of_b * image.weight_bytes)
     }
 
     /// The rows of a tile of an operand that has `extent` of them, in the mean over its tiles.
