@@ -171,16 +171,16 @@ const OF_BATCHES: [Sm90Schedule; 12] = {
     const IN_TURN: Sm90Schedule = Sm90Schedule { mode: Mode::PingPong, ..SHARED };
     const OF_THREE: Sm90Schedule = Sm90Schedule { tile_m: 192, consumers: 3, ..PLAIN };
     [
-        Sm90Schedule { tile_n: 192, cluster_m: 2, ..SHARED },
+        Sm90Schedule { tile_n: 192, ..SHARED },
         Sm90Schedule { tile_n: 256, cluster_m: 2, ..SHARED },
-        Sm90Schedule { tile_n: 256, ..SHARED },
         Sm90Schedule { tile_n: 160, cluster_m: 2, ..OF_THREE },
-        Sm90Schedule { cluster_n: 2, ..IN_TURN },
+        Sm90Schedule { tile_n: 160, cluster_n: 2, ..OF_THREE },
+        Sm90Schedule { tile_n: 192, stages: 3, cluster_m: 2, ..OF_THREE },
+        Sm90Schedule { stages: 6, cluster_m: 2, ..IN_TURN },
         Sm90Schedule { tile_n: 64, stages: 6, ..IN_TURN },
         Sm90Schedule { tile_m: 64, stages: 6, ..IN_TURN },
         Sm90Schedule { tile_m: 64, tile_n: 192, stages: 6, ..IN_TURN },
         Sm90Schedule { tile_m: 64, tile_n: 192, cluster_m: 2, ..IN_TURN },
-        Sm90Schedule { tile_m: 64, stages: 8, cluster_m: 2, swap_ab: true, ..IN_TURN },
         Sm90Schedule { tile_m: 96, tile_n: 64, stages: 8, swap_ab: true, ..PLAIN },
         Sm90Schedule { tile_m: 64, tile_n: 96, stages: 6, ..PLAIN },
     ]

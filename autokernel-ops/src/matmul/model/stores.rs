@@ -12,12 +12,13 @@ const ORDINARY: f64 = 4.0;
 
 /// What a tile's stores ask of the path between an SM and L2, over the time for which cooperative consumers are seen to store: rows of C
 /// that begin at sectors of 32 bytes, and others, of which a box writes parts of sectors at both ends. Tiles that are computed
-/// transposed are stored 16 columns at a time, of 16 bits one sector. By 230 schedules at each of 50 drawn batches on an H200
+/// transposed are stored 16 columns at a time, of 16 bits one sector, which short sums do not hide. By 230 schedules at each of 50 drawn batches on an H200
 /// (`docs/results/batches-h200/choice-schedules.txt.gz`); a bare kernel that only stores reaches 3.6 to 4.1 TB/s by whole sectors, and by parts
 /// of them 1.4, 1.8 and 2.1 in boxes beside each other of 64, 128 and 256 columns (`stores.txt` beside it).
 const SECTORS: f64 = 1.2;
 const PARTS: f64 = 1.6;
 const TRANSPOSED_LINES: f64 = 1.0;
+const TRANSPOSED_LINES_OF_BATCHES: f64 = 1.5;
 const TRANSPOSED_SECTORS: f64 = 1.8;
 const TRANSPOSED_PARTS: f64 = 2.3;
 
@@ -36,8 +37,8 @@ impl Model {
     /// SM and L2, and where sums are short that takes longer than main loops do, whoever waits.
     pub(super) fn stores(&self, image: &Traits, load: &Load, loads_ms: f64, tile_ms: f64) -> Stores {
         let bytes = f64::from(image.geometry.tile_m * image.geometry.columns) * image.output_bytes;
-        let (ordinary, drained) = slower(image, load.sizes);
-        let one_ms = ordinary * bytes / self.stored_per_ms();
+        let (ordinary, drained) = slower(image, load);
+        let one_ms = ordinary * bytes * load.stored_of_tile(image) / self.stored_per_ms();
         let own_ms = if image.ping_pong { self.constants.ping_pong_store * one_ms } else { one_ms };
         let last_ms = drained * one_ms;
         Stores { seen_ms: own_ms.max(loads_ms + last_ms - tile_ms), last_ms }
@@ -45,7 +46,8 @@ impl Model {
 }
 
 /// What ordinary stores take over those by TMA, and what these take by how rows of C begin.
-fn slower(image: &Traits, [_, n, _]: [u32; 3]) -> (f64, f64) {
+fn slower(image: &Traits, load: &Load) -> (f64, f64) {
+    let [_, n, _] = load.sizes;
     // The portable family stores by vectors, into a copy where C lies elsewhere.
     if image.instruction != Instruction::Wgmma {
         return (1.0, 1.0);
@@ -57,6 +59,7 @@ fn slower(image: &Traits, [_, n, _]: [u32; 3]) -> (f64, f64) {
     let drained = match (image.transposed, Begins::of(row_bytes)) {
         (false, Begins::AtLines | Begins::AtSectors) => SECTORS,
         (false, Begins::Anywhere) => PARTS,
+        (true, Begins::AtLines) if load.is_batch() => TRANSPOSED_LINES_OF_BATCHES,
         (true, Begins::AtLines) => TRANSPOSED_LINES,
         (true, Begins::AtSectors) => TRANSPOSED_SECTORS,
         (true, Begins::Anywhere) => TRANSPOSED_PARTS,
