@@ -71,35 +71,62 @@ struct Known {
   }
 };
 
-// The same as a guess, of batches that have a sequence for each lane at most. Each is read once, as it may change between two reads,
+// The same as a guess, of batches that have a few sequences for each lane at most. Each is read once, as it may change between two reads,
 // and what follows from it must fit together.
 template <typename Sequences>
 struct Guessed {
-  Sequence read = {};
-  bool serves;  // else nothing is guessed
+  static constexpr int kOfLane = 4;
+
+  Sequence read[kOfLane] = {};  // every 32nd from a lane's own on
+  bool serves;                  // else nothing is guessed
 
   template <typename Args>
-  __device__ __forceinline__ explicit Guessed(const Args& args) : serves(args.batch <= kWarpSize) {
-    const int lane = threadIdx.x % kWarpSize;
-    if (serves && lane < args.batch) read = located<Sequences>(args, lane, AsGuess());
+  __device__ __forceinline__ explicit Guessed(const Args& args) : serves(args.batch <= kOfLane * kWarpSize) {
+    if (!serves) return;
+    for_each_own(args, [&](int i, int number) { read[i] = located<Sequences>(args, number, AsGuess()); });
   }
 
   template <typename Args>
-  __device__ __forceinline__ Sequence own(const Args&, int) const {
-    return read;
+  __device__ __forceinline__ Sequence own(const Args&, int number) const {
+    return nth(number / kWarpSize);
   }
   template <typename Args>
   __device__ __forceinline__ Sequence any(const Args&, int number) const {
-    const auto of = [&](int own) { return __shfl_sync(kAllLanes, own, number); };
-    return {number, of(read.first_query), of(read.queries), of(read.first_key), of(read.keys)};
+    const Sequence at = nth(number / kWarpSize);
+    const auto of = [&](int own) { return __shfl_sync(kAllLanes, own, number % kWarpSize); };
+    return {number, of(at.first_query), of(at.queries), of(at.first_key), of(at.keys)};
   }
 
   // Whether memory says the same now. Of a whole warp.
   template <typename Args>
   __device__ __forceinline__ bool holds(const Args& args) const {
     if (!serves) return false;
+    bool same = true;
+    for_each_own(args, [&](int i, int number) { same = same && read[i] == located<Sequences>(args, number); });
+    return __all_sync(kAllLanes, same);
+  }
+
+ private:
+  // Calls `use(i, number)` for each sequence that this lane reads.
+  template <typename Args, typename Use>
+  __device__ __forceinline__ static void for_each_own(const Args& args, Use use) {
     const int lane = threadIdx.x % kWarpSize;
-    return __all_sync(kAllLanes, lane >= args.batch || read == located<Sequences>(args, lane));
+    if (lane < args.batch) use(0, lane);
+    if (args.batch <= kWarpSize) return;
+#pragma unroll
+    for (int i = 1; i < kOfLane; ++i) {
+      if (i * kWarpSize + lane < args.batch) use(i, i * kWarpSize + lane);
+    }
+  }
+
+  __device__ __forceinline__ Sequence nth(int i) const {
+    Sequence of = read[0];
+    if (i == 0) return of;
+#pragma unroll
+    for (int other = 1; other < kOfLane; ++other) {
+      if (i == other) of = read[other];
+    }
+    return of;
   }
 };
 
@@ -250,6 +277,12 @@ struct Share {
   // Where a share of sequences that differ begins, by a scan of them, one a lane: batches of no more are read once.
   template <typename Args, typename Batch>
   __device__ __forceinline__ void find_sequence(const Args& args, const Batch& sequences) {
+    if (args.batch == 1) {
+      const Sequence only = sequences.any(args, 0);
+      cut(line.of_sequence(only));
+      if (count != 0) find(only, begin);
+      return;
+    }
     const int lane = threadIdx.x % kWarpSize;
     const auto last = [](int64_t of_lane) { return __shfl_sync(kAllLanes, static_cast<long long>(of_lane), kWarpSize - 1); };
     int64_t own;
