@@ -121,9 +121,14 @@ fn what_a_careless_edit_of_shares_breaks_is_noticed() {
 }
 
 /// Changes that a careless edit could make, each of which a run must notice: in results, or as a race.
-const MUTANTS: [Change<'_>; 17] = [
+const MUTANTS: [Change<'_>; 18] = [
     mutant("attention_shares.cuh", "if (i == other) of = read[other];", "of = read[0];"),
     mutant("attention_shares.cuh", "if (count != 0) find(only, begin);", ""),
+    mutant(
+        "sm90_attention_sharing_producer.cuh",
+        "if (!ahead) load_values(args, piece, of_values",
+        "load_values(args, piece, of_values",
+    ),
     mutant("sm90_attention_multiplier.cuh", "if constexpr (G::kClearsValues) clear_values", "if (false) clear_values"),
     mutant("sm90_attention_multiplier.cuh", "    ptx::fence_async_proxy();\n", ""),
     mutant("attention_finish.cuh", "meet();  // what one thread says", "// what one thread says"),
