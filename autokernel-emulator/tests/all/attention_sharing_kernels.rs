@@ -121,7 +121,7 @@ fn what_a_careless_edit_of_shares_breaks_is_noticed() {
 }
 
 /// Changes that a careless edit could make, each of which a run must notice: in results, or as a race.
-const MUTANTS: [Change<'_>; 18] = [
+const MUTANTS: [Change<'_>; 19] = [
     mutant("attention_shares.cuh", "if (i == other) of = read[other];", "of = read[0];"),
     mutant("attention_shares.cuh", "if (count != 0) find(only, begin);", ""),
     mutant(
@@ -136,7 +136,8 @@ const MUTANTS: [Change<'_>; 18] = [
     mutant("attention_finish.cuh", "if (last) *counter = 0;", ""),
     mutant("attention_partials.cuh", "sum = fmaf(of_part, states[i].y, sum);", "sum += states[i].y;"),
     mutant("attention_partials.cuh", "(of - largest) * scale", "of * scale"),
-    mutant("attention_shares.cuh", "int64_t{each} * block + min(block, longer)", "int64_t{each} * block"),
+    mutant("attention_shares.cuh", "min(each * block, count)", "each * block"),
+    mutant("attention_shares.cuh", "(count + gridDim.x - 1) / gridDim.x", "count / gridDim.x"),
     mutant("attention_packed.cuh", "kWarpSize * 16 + 7) / 8", "kWarpSize * 16) / 8"),
     mutant("attention_shares.cuh", "skipped = 0;", ""),
     mutant("sm90_attention_sharing.cuh", "!sequences.holds(args)", "false"),

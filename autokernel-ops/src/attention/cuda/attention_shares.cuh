@@ -139,11 +139,8 @@ struct Line {
   int sharing;    // heads that share keys and values
   int groups;
   int64_t count = 0;  // blocks of keys
-  // Blocks of the grid that have a share: the first ones, no more than places, as none between those of a tile may be idle. Each has
-  // as many places, and so many of the first ones another.
-  uint32_t shares = 0;
-  uint32_t each = 0;
-  uint32_t longer = 0;
+  // Places of a share: the first blocks of the grid have as many, one the rest, and others none.
+  int64_t each = 1;
 
   template <typename Args>
   __device__ __forceinline__ explicit Line(const Args& args) : sharing(args.heads / args.groups), groups(args.groups) {}
@@ -151,20 +148,15 @@ struct Line {
   // Cuts so many places into shares.
   __device__ __forceinline__ void cut(int64_t places) {
     count = places;
-    if (count == 0) return;
-    shares = count < gridDim.x ? static_cast<uint32_t>(count) : gridDim.x;
-    each = static_cast<uint32_t>(count / shares);
-    longer = static_cast<uint32_t>(count - int64_t{each} * shares);
+    each = max((count + gridDim.x - 1) / gridDim.x, int64_t{1});
   }
 
   // Where the share of a block of the grid begins, and which block's share has a place of the line.
   __device__ __forceinline__ int64_t begin(uint32_t block) const {
-    return block < shares ? int64_t{each} * block + min(block, longer) : count;
+    return min(each * block, count);
   }
   __device__ __forceinline__ int owner(int64_t place) const {
-    const int64_t of_longer = longer * (int64_t{each} + 1);
-    if (place < of_longer) return static_cast<int>(place / (int64_t{each} + 1));
-    return static_cast<int>(longer + (place - of_longer) / each);
+    return static_cast<int>(place / each);
   }
 
   __device__ __forceinline__ int rows(const Sequence& sequence) const { return sequence.queries * sharing; }
