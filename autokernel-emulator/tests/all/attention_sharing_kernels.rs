@@ -87,6 +87,9 @@ fn the_reference_agrees_with_fp64_wherever_sequences_lie() {
 /// More sequences than a warp has lanes, some of which have no key.
 const MANY: Sizes = Sizes { batch: 75, heads: 2, groups: 1, queries: 1, keys: 70 };
 
+/// More than it guesses the lengths of.
+const TOO_MANY: Sizes = Sizes { batch: 131, ..MANY };
+
 #[test]
 fn batches_of_more_sequences_than_lanes_are_right() {
     let test = "batches_of_more_sequences_than_lanes_are_right";
@@ -97,7 +100,9 @@ fn batches_of_more_sequences_than_lanes_are_right() {
         (of(true, Keys::Packed), SCHEDULE),
         (of(false, Keys::Paged(16)), OF_WARPS_TWICE),
     ] {
-        Compiled::new(&compiler, &problem, schedule).check(MANY, Variation::default());
+        let compiled = Compiled::new(&compiler, &problem, schedule);
+        compiled.check(MANY, Variation::default());
+        compiled.check(TOO_MANY, Variation::default());
     }
 }
 
@@ -109,14 +114,21 @@ fn what_a_careless_edit_of_shares_breaks_is_noticed() {
     let of_whole = MUTANTS_OF_WHOLE.map(|change| (of(false, Keys::Whole), SCHEDULE, change));
     for (problem, schedule, change) in of_counted.into_iter().chain(of_pages).chain(of_whole) {
         let compiled = Compiled::changed(&compiler, &problem, schedule, Some(change)).unwrap();
-        let sizes = SIZES.into_iter().chain([MANY]);
+        let sizes = [MANY].into_iter().chain(SIZES).chain([MANY]);
         let noticed = (0..).zip(sizes).any(|(seed, sizes)| compiled.run(sizes, Variation::numbered(seed)).is_err());
         assert!(noticed, "{change:?}");
     }
 }
 
 /// Changes that a careless edit could make, each of which a run must notice: in results, or as a race.
-const MUTANTS: [Change<'_>; 15] = [
+const MUTANTS: [Change<'_>; 19] = [
+    mutant("attention_shares.cuh", "if (i == other) of = read[other];", "of = read[0];"),
+    mutant("attention_shares.cuh", "if (count != 0) find(only, begin);", ""),
+    mutant(
+        "sm90_attention_sharing_producer.cuh",
+        "if (!ahead) load_values(args, piece, of_values",
+        "load_values(args, piece, of_values",
+    ),
     mutant("sm90_attention_multiplier.cuh", "if constexpr (G::kClearsValues) clear_values", "if (false) clear_values"),
     mutant("sm90_attention_multiplier.cuh", "    ptx::fence_async_proxy();\n", ""),
     mutant("attention_finish.cuh", "meet();  // what one thread says", "// what one thread says"),
@@ -124,7 +136,8 @@ const MUTANTS: [Change<'_>; 15] = [
     mutant("attention_finish.cuh", "if (last) *counter = 0;", ""),
     mutant("attention_partials.cuh", "sum = fmaf(of_part, states[i].y, sum);", "sum += states[i].y;"),
     mutant("attention_partials.cuh", "(of - largest) * scale", "of * scale"),
-    mutant("attention_shares.cuh", "int64_t{each} * block + min(block, longer)", "int64_t{each} * block"),
+    mutant("attention_shares.cuh", "min(each * block, count)", "each * block"),
+    mutant("attention_shares.cuh", "(count + gridDim.x - 1) / gridDim.x", "count / gridDim.x"),
     mutant("attention_packed.cuh", "kWarpSize * 16 + 7) / 8", "kWarpSize * 16) / 8"),
     mutant("attention_shares.cuh", "skipped = 0;", ""),
     mutant("sm90_attention_sharing.cuh", "!sequences.holds(args)", "false"),

@@ -6,7 +6,7 @@ mod locators;
 use autokernel_core::Dtype;
 
 use self::locators::Locating;
-use super::dims::{DIM_STEP, WIDEST_HEAD, is_size_of_head};
+use super::dims::{DIM_STEP, WIDEST_HEAD, is_size_of_head, remedy};
 use super::problem::{Problem, WIDEST_WINDOW};
 use super::score::{self, Kind, Operand};
 use super::sequences::{LARGEST_PAGE, PAGE_STEP};
@@ -107,8 +107,11 @@ impl Settings {
                 self.page.ok_or_else(|| value.node.complain(refused))?;
             }
             _ => {
-                let known = "`causal`, `head_dim = 128`, `value_dim = 64`, `window = 4096`, `page = 64` and \
-                             `scale = 0.125`";
+                if name == "backward" {
+                    return Err(node.complain("attention runs forward alone; remove `backward`"));
+                }
+                let known = "`causal`, `head_dim = 128`, `value_dim = 64`, `window = 4096`, `page = 64`, \
+                             `scale = 0.125` and types, `T = [bf16, f16]`";
                 return Err(node.complain(format!("settings of attention are {known}")));
             }
         }
@@ -117,8 +120,7 @@ impl Settings {
 }
 
 fn dim(name: &str, size: u32) -> Result<u32, String> {
-    let refused =
-        || format!("`{name}` is a multiple of {DIM_STEP} up to {WIDEST_HEAD}, not {size}; pad heads with zeros");
+    let refused = || format!("`{name}` is a multiple of {DIM_STEP} up to {WIDEST_HEAD}, not {size}{}", remedy(size));
     if is_size_of_head(size) { Ok(size) } else { Err(refused()) }
 }
 

@@ -20,7 +20,11 @@ pub fn fit(class: &Class) -> bool {
 /// Why a class has not.
 pub fn why_they_do_not_fit(class: &Class) -> String {
     let Class { head_dim, value_dim, .. } = class;
-    format!(
-        "head_dim = {head_dim}, value_dim = {value_dim}; take multiples of {DIM_STEP} up to {WIDEST_HEAD}, pad heads with zeros"
-    )
+    let remedy = remedy(*head_dim.max(value_dim));
+    format!("head_dim = {head_dim}, value_dim = {value_dim}; take multiples of {DIM_STEP} up to {WIDEST_HEAD}{remedy}")
+}
+
+/// What helps where heads have so many elements: none is narrower for zeros.
+pub fn remedy(dim: u32) -> &'static str {
+    if dim < WIDEST_HEAD { "; pad heads with zeros" } else { "" }
 }

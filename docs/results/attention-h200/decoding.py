@@ -11,12 +11,14 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from kernels import FOLDER, Kernel, interleaved, median, spread, variants
+from kernels import FOLDER, Kernel, interleaved, median, milliseconds_by_host, spread, variants
 
 HEADS, GROUPS = 32, 8
 ROTATED = 256 << 20  # bytes that launches go around, at least: five times L2
 ROUND_MS = 1.5  # of one contender
 BYTES_PER_MS = 4e9  # about what is read, to count launches by
+MOST_QUEUED = 128  # launches that the host makes one by one
+QUEUING_CYCLES = 20_000_000  # about 10 ms, in which it makes as many
 TORCH = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}
 
 
@@ -85,7 +87,18 @@ def compare(kernels, of, batch, keys):
         assert torch.equal(same, twice[0]), f"{name}: other bits than of a cache in one piece"
 
 
-def measure(kernels, dim, batch, keys, rounds):
+def by_host(contenders, rounds, bytes_of):
+    """The same without graphs: launches as the host makes them, and behind a kernel in whose time it makes all of them."""
+    for sleep, said in [(0, "as the host launches"), (QUEUING_CYCLES, "queued")]:
+        times = {name: [] for name in contenders}
+        for _ in range(rounds):
+            for name, launches in contenders.items():
+                times[name].append(milliseconds_by_host(launches[:MOST_QUEUED], sleep))
+        of = [f"{name} {bytes_of / median(it) / 1e6:.0f} ({1000 * median(it):.2f} us)" for name, it in times.items()]
+        print(f"    {said}: " + ", ".join(of), flush=True)
+
+
+def measure(kernels, dim, batch, keys, rounds, launches=False):
     bytes_of = 2 * batch * GROUPS * keys * dim * 2
     pages = {kernel.variant["page"] for kernel in kernels} - {0}
     sets = [Set(batch, keys, dim, pages) for _ in range(-(-ROTATED // bytes_of))]
@@ -115,6 +128,8 @@ def measure(kernels, dim, batch, keys, rounds):
         of_copy, of_cudnn = ratio(name, "copy"), ratio(name, "cudnn")
         print(f" {name} {speed[name]:.0f} ({of_copy:.3f} of copy, {of_cudnn:.2f} x cudnn{of_whole}, {spread(times[name]):.1f} %)", end="")
     print(flush=True)
+    if launches:
+        by_host(contenders, rounds, bytes_of)
 
 
 def main():
@@ -125,6 +140,7 @@ def main():
     parser.add_argument("--heads-of", type=int, nargs="+", default=[128, 64])
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 4, 16, 64])
     parser.add_argument("--keys", type=int, nargs="+", default=[2048, 8192, 32768])
+    parser.add_argument("--launches", action="store_true", help="time launches without graphs too")
     options = parser.parse_args()
     torch.manual_seed(1)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}; GB/s, "
@@ -136,7 +152,7 @@ def main():
             kernels += [Kernel(variant, folder) for variant in named if variant["D"] == dim]
         for batch in options.batches:
             for keys in options.keys:
-                measure(kernels, dim, batch, keys, options.rounds)
+                measure(kernels, dim, batch, keys, options.rounds, options.launches)
 
 
 if __name__ == "__main__":

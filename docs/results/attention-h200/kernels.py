@@ -142,6 +142,20 @@ def milliseconds(captured, count):
     return begin.elapsed_time(end) / count
 
 
+def milliseconds_by_host(launches, sleep=0):
+    """Of one of the launches that the host makes one by one; behind so many cycles in which it queues all of them."""
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    torch.cuda.synchronize()
+    if sleep:
+        torch.cuda._sleep(sleep)
+    begin.record()
+    for launch in launches:
+        launch()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) / len(launches)
+
+
 def interleaved(contenders, rounds):
     """Milliseconds of a launch of each of {name: launches}, round by round; whoever is timed first changes from round to round."""
     graphs = {name: (graph(launches), len(launches)) for name, launches in contenders.items()}

@@ -71,35 +71,62 @@ struct Known {
   }
 };
 
-// The same as a guess, of batches that have a sequence for each lane at most. Each is read once, as it may change between two reads,
+// The same as a guess, of batches that have a few sequences for each lane at most. Each is read once, as it may change between two reads,
 // and what follows from it must fit together.
 template <typename Sequences>
 struct Guessed {
-  Sequence read = {};
-  bool serves;  // else nothing is guessed
+  static constexpr int kOfLane = 4;
+
+  Sequence read[kOfLane] = {};  // every 32nd from a lane's own on
+  bool serves;                  // else nothing is guessed
 
   template <typename Args>
-  __device__ __forceinline__ explicit Guessed(const Args& args) : serves(args.batch <= kWarpSize) {
-    const int lane = threadIdx.x % kWarpSize;
-    if (serves && lane < args.batch) read = located<Sequences>(args, lane, AsGuess());
+  __device__ __forceinline__ explicit Guessed(const Args& args) : serves(args.batch <= kOfLane * kWarpSize) {
+    if (!serves) return;
+    for_each_own(args, [&](int i, int number) { read[i] = located<Sequences>(args, number, AsGuess()); });
   }
 
   template <typename Args>
-  __device__ __forceinline__ Sequence own(const Args&, int) const {
-    return read;
+  __device__ __forceinline__ Sequence own(const Args&, int number) const {
+    return nth(number / kWarpSize);
   }
   template <typename Args>
   __device__ __forceinline__ Sequence any(const Args&, int number) const {
-    const auto of = [&](int own) { return __shfl_sync(kAllLanes, own, number); };
-    return {number, of(read.first_query), of(read.queries), of(read.first_key), of(read.keys)};
+    const Sequence at = nth(number / kWarpSize);
+    const auto of = [&](int own) { return __shfl_sync(kAllLanes, own, number % kWarpSize); };
+    return {number, of(at.first_query), of(at.queries), of(at.first_key), of(at.keys)};
   }
 
   // Whether memory says the same now. Of a whole warp.
   template <typename Args>
   __device__ __forceinline__ bool holds(const Args& args) const {
     if (!serves) return false;
+    bool same = true;
+    for_each_own(args, [&](int i, int number) { same = same && read[i] == located<Sequences>(args, number); });
+    return __all_sync(kAllLanes, same);
+  }
+
+ private:
+  // Calls `use(i, number)` for each sequence that this lane reads.
+  template <typename Args, typename Use>
+  __device__ __forceinline__ static void for_each_own(const Args& args, Use use) {
     const int lane = threadIdx.x % kWarpSize;
-    return __all_sync(kAllLanes, lane >= args.batch || read == located<Sequences>(args, lane));
+    if (lane < args.batch) use(0, lane);
+    if (args.batch <= kWarpSize) return;
+#pragma unroll
+    for (int i = 1; i < kOfLane; ++i) {
+      if (i * kWarpSize + lane < args.batch) use(i, i * kWarpSize + lane);
+    }
+  }
+
+  __device__ __forceinline__ Sequence nth(int i) const {
+    Sequence of = read[0];
+    if (i == 0) return of;
+#pragma unroll
+    for (int other = 1; other < kOfLane; ++other) {
+      if (i == other) of = read[other];
+    }
+    return of;
   }
 };
 
@@ -112,11 +139,8 @@ struct Line {
   int sharing;    // heads that share keys and values
   int groups;
   int64_t count = 0;  // blocks of keys
-  // Blocks of the grid that have a share: the first ones, no more than places, as none between those of a tile may be idle. Each has
-  // as many places, and so many of the first ones another.
-  uint32_t shares = 0;
-  uint32_t each = 0;
-  uint32_t longer = 0;
+  // Places of a share: the first blocks of the grid have as many, one the rest, and others none.
+  int64_t each = 1;
 
   template <typename Args>
   __device__ __forceinline__ explicit Line(const Args& args) : sharing(args.heads / args.groups), groups(args.groups) {}
@@ -124,20 +148,15 @@ struct Line {
   // Cuts so many places into shares.
   __device__ __forceinline__ void cut(int64_t places) {
     count = places;
-    if (count == 0) return;
-    shares = count < gridDim.x ? static_cast<uint32_t>(count) : gridDim.x;
-    each = static_cast<uint32_t>(count / shares);
-    longer = static_cast<uint32_t>(count - int64_t{each} * shares);
+    each = max((count + gridDim.x - 1) / gridDim.x, int64_t{1});
   }
 
   // Where the share of a block of the grid begins, and which block's share has a place of the line.
   __device__ __forceinline__ int64_t begin(uint32_t block) const {
-    return block < shares ? int64_t{each} * block + min(block, longer) : count;
+    return min(each * block, count);
   }
   __device__ __forceinline__ int owner(int64_t place) const {
-    const int64_t of_longer = longer * (int64_t{each} + 1);
-    if (place < of_longer) return static_cast<int>(place / (int64_t{each} + 1));
-    return static_cast<int>(longer + (place - of_longer) / each);
+    return static_cast<int>(place / each);
   }
 
   __device__ __forceinline__ int rows(const Sequence& sequence) const { return sequence.queries * sharing; }
@@ -250,6 +269,12 @@ struct Share {
   // Where a share of sequences that differ begins, by a scan of them, one a lane: batches of no more are read once.
   template <typename Args, typename Batch>
   __device__ __forceinline__ void find_sequence(const Args& args, const Batch& sequences) {
+    if (args.batch == 1) {
+      const Sequence only = sequences.any(args, 0);
+      cut(line.of_sequence(only));
+      if (count != 0) find(only, begin);
+      return;
+    }
     const int lane = threadIdx.x % kWarpSize;
     const auto last = [](int64_t of_lane) { return __shfl_sync(kAllLanes, static_cast<long long>(of_lane), kWarpSize - 1); };
     int64_t own;

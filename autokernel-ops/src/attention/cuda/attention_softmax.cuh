@@ -163,23 +163,29 @@ struct Softmax {
     }
   }
 
-  // The same where shifts move seldom.
+  // The same where shifts move seldom. With a body threads say whether one does of what they have of a row, so that what it has in all is
+  // found where it does alone; without one that is no faster.
   template <bool kFirst, bool kMasked, typename Rows, int kScores>
   __device__ __forceinline__ bool add_seldom(float (&scores)[kScores], float (&correction)[kRowsOfThread], const Rows& rows) {
+    constexpr bool kOwn = kScored && !kFirst;
     float largest[kRowsOfThread];
     if (!kFirst && by_bits) {
-      for_each_row(rows, [&](int row) { largest[row] = largest_by_bits(scores, row); });
+      for_each_row(rows, [&](int row) { largest[row] = largest_by_bits<kOwn>(scores, row); });
     } else {
-      for_each_row(rows, [&](int row) { largest[row] = largest_of(scores, row, kNegativeInfinity); });
+      for_each_row(rows, [&](int row) { largest[row] = largest_of<kOwn>(scores, row, kNegativeInfinity); });
     }
     bool moves[kRowsOfThread] = {false, false};
     for_each_row(rows, [&](int row) {
-      moves[row] = kFirst || !(fmaf(largest[row], scale_of(row), -shift[row]) <= kSlack) || (kScored && max[row] == kNegativeInfinity);
+      moves[row] = kFirst || moves_by(row, largest[row]);
     });
     const bool moved = kFirst || __any_sync(0xffffffffu, moves[0] || moves[1]);
     if (moved) {
       bool bits_serve = true;
       for_each_row(rows, [&](int row) {
+        if constexpr (kOwn) {
+          largest[row] = row_max(largest[row], greater);
+          moves[row] = moves_by(row, largest[row]);
+        }
         correction[row] = moves[row] ? move<kFirst, kMasked>(row, largest[row]) : 1.0f;
         bits_serve = bits_serve && shift[row] >= -kSlack;
       });
@@ -187,6 +193,10 @@ struct Softmax {
     }
     for_each_row(rows, [&](int row) { weigh<kFirst>(scores, row, scale_of(row), shift[row]); });
     return moved;
+  }
+
+  __device__ __forceinline__ bool moves_by(int row, float largest) const {
+    return !(fmaf(largest, scale_of(row), -shift[row]) <= kSlack) || (kScored && max[row] == kNegativeInfinity);
   }
 
   __device__ __forceinline__ float scale_of(int row) const { return kScored ? scale_of_row[row] : scale; }
@@ -218,17 +228,19 @@ struct Softmax {
     return kExpByFma == 0 ? fmaxf(x, y) : max_or_nan(x, y);
   }
 
-  template <int kScores>
+  // Of a row, or with kOwn of what a thread has of it.
+  template <bool kOwn = false, int kScores>
   __device__ __forceinline__ static float largest_of(const float (&scores)[kScores], int row, float least) {
     float largest = least;
 #pragma unroll
     for (int i = 0; i < kScores; i += 4) largest = greater(greater(largest, scores[i + 2 * row]), scores[i + 2 * row + 1]);
+    if constexpr (kOwn) return largest;
     return row_max(largest, [](float x, float y) { return greater(x, y); });
   }
 
   // The same by half as many instructions, or zero where that is larger: a maximum of three integers is one, and positive numbers, with
   // what is none above them, are ordered as their bits. It serves where scores of zero do not move the shift.
-  template <int kScores>
+  template <bool kOwn, int kScores>
   __device__ __forceinline__ static float largest_by_bits(const float (&scores)[kScores], int row) {
     const auto greater = [](int x, int y) { return ::max(x, y); };
     int largest = 0;
@@ -236,6 +248,7 @@ struct Softmax {
     for (int i = 0; i < kScores; i += 4) {
       largest = greater(greater(largest, __float_as_int(scores[i + 2 * row])), __float_as_int(scores[i + 2 * row + 1]));
     }
+    if constexpr (kOwn) return __int_as_float(largest);
     return __int_as_float(row_max(largest, greater));
   }
 

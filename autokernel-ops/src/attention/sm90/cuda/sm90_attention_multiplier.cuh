@@ -47,6 +47,9 @@ struct Multiplier {
   // Where sums are many, they are rescaled while the tensor cores compute scores.
   static constexpr bool kRescaleFirst = G::kValueDim > 128;
 
+  // Of so many blocks one is looked at, where scores are large: that it is small would have to be known before any function is called.
+  static constexpr int kUnlikely = 4;
+
   Shared<G> shared;
   int consumer;
   Turns<G> turns;
@@ -67,6 +70,7 @@ struct Multiplier {
     bool moved = !G::kMovesSeldom && !kWithin;  // whether sums are yet to be multiplied by that
     float scores[kScores];
     uint32_t weights[kScores / 2];
+    int unlikely = 0;  // blocks whose scores are not looked at, as those of one before were not small
     int block = blocks.last - 1;
 
     begin(scores, score, rows, block);
@@ -75,7 +79,7 @@ struct Multiplier {
     ptx::wgmma_wait<0>();
     ptx::pin_accumulators(scores);
     release_keys();
-    if (!add_small<kWithin, true, true>(softmax, scores, score, keys, rows, block)) {
+    if (!add_small<kWithin, true, true>(unlikely, softmax, scores, score, keys, rows, block)) {
       score.change(scores, rows, block * G::kTileKeys);
       mask(scores, keys, rows, block * G::kTileKeys);
       if constexpr (kWithin) softmax.template add_within<true>(scores, rows);
@@ -96,7 +100,7 @@ struct Multiplier {
       ptx::wgmma_wait<1>();
       ptx::pin_accumulators(scores);
       release_keys();
-      if (!add_small<kWithin, false, kMasked>(softmax, scores, score, keys, rows, block)) {
+      if (!add_small<kWithin, false, kMasked>(unlikely, softmax, scores, score, keys, rows, block)) {
         score.change(scores, rows, block * G::kTileKeys);
         if constexpr (kMasked) mask(scores, keys, rows, block * G::kTileKeys);
         if constexpr (kWithin) softmax.template add_within<false>(scores, rows);
@@ -132,12 +136,16 @@ struct Multiplier {
 
   // Adds a block whose scores are small of a cap, which is less work. Whether it is one, for a whole warp.
   template <bool kWithin, bool kFirst, bool kMasked, typename Score, typename Keys, typename Rows>
-  __device__ __forceinline__ static bool add_small(SoftmaxOf<G>& softmax, float (&scores)[kScores], const Score& score,
-                                                   const Keys& keys, const Rows& rows, int block) {
+  __device__ __forceinline__ static bool add_small(int& unlikely, SoftmaxOf<G>& softmax, float (&scores)[kScores],
+                                                   const Score& score, const Keys& keys, const Rows& rows, int block) {
     if constexpr (kWithin && Score::kCapped) {
       static_assert(Rows::kFill && Rows::kHeads == 1, "a warp has all of its rows, of one head");
+      if (--unlikely > 0) return false;
       const SmallCap cap(softmax.scale, score.steepness);
-      if (!cap.serves(scores)) return false;
+      if (!cap.serves(scores)) {
+        unlikely = kUnlikely;
+        return false;
+      }
       cap.exponents(scores, softmax.shift_within());
       if constexpr (kMasked) mask(scores, keys, rows, block * G::kTileKeys);
       softmax.template add_exponents<kFirst>(scores);

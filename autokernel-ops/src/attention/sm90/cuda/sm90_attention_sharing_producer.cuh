@@ -43,14 +43,17 @@ struct SharingProducer {
       const auto policy = is_read_once ? ptx::L2Policy::kEvictFirst : ptx::L2Policy::kEvictNormal;
       Box next = own_box(args, piece, piece.blocks.last - 1);
       load_keys(args, piece, next, policy);
+      bool ahead = false;  // whether the values of `next` are on their way: those of the second block too, as no stage is taken yet
 #pragma unroll 1
       for (int block = piece.blocks.last - 2; block >= piece.blocks.first; --block) {
         const Box of_values = next;
         next = own_box(args, piece, block);
         load_keys(args, piece, next, policy);
-        load_values(args, piece, of_values, policy);
+        if (!ahead) load_values(args, piece, of_values, policy);
+        ahead = piece.from == 0 && block == piece.blocks.last - 2;
+        if (ahead) load_values(args, piece, next, policy);
       }
-      load_values(args, piece, next, policy);
+      if (!ahead) load_values(args, piece, next, policy);
     });
   }
 
