@@ -2,7 +2,7 @@
 //! the model chooses, and the portable family's schedule of that width, as GPUs without clusters have it; two reductions in one pass, or the other way.
 //!
 //! A measurement, so it is asked for: `cargo test --release -p batch-tests --test gpu_rows_speed -- --ignored --nocapture`, on a GPU that does
-//! nothing else. Images are compiled when it runs. Inputs are random and rotate past the L2 cache; rates count each operand once. The copies
+//! nothing else. Images are compiled when it runs. All work is of one stream. Inputs are random and rotate past the L2 cache; rates count each operand once. The copies
 //! are between buffers of their own: what they leave in L2 is of no use to the kernels, as in a program that does other things in between.
 //!
 //! `AUTOKERNEL_COLUMNS=16384` takes the shapes of so many columns alone, `AUTOKERNEL_BODY=softmax` one body, and `AUTOKERNEL_RINGS=1` long rows of
@@ -280,7 +280,7 @@ fn rates_beside_a_copy_of_as_many_bytes() {
     const TEST: &str = "gpu_rows_speed::rates_beside_a_copy_of_as_many_bytes";
     let asked = Asked::by_environment();
     let measured = asked.compile();
-    let Some(device) = skip::gpu(TEST) else { return };
+    let Some(device) = skip::gpu_of_one_stream(TEST) else { return };
     let bench = Bench::new(device);
     println!(
         "{}; GB/s, median of {ROUNDS} rounds, each operand once; the spread is the ratio's interquartile range; > is what the model chooses",

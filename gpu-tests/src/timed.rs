@@ -12,7 +12,7 @@ use crate::{settings, skip};
 /// # Panics
 /// The driver cannot say what GPU it is.
 pub fn gpu(test: &str, images: usize) -> Option<Device> {
-    let device = skip::gpu(test)?;
+    let device = skip::gpu_of_one_stream(test)?;
     let capability = device.info().expect("the driver says what GPU it is").compute_capability;
     if images == 0 || capability != GPU {
         skip::log(test, &format!("{images} images for {GPU}, on {capability}"));

@@ -150,14 +150,15 @@ fn counters_and_parts_that_are_not_ordered_nor_whole_are_found() {
     let Some(compiler) = Compiler::find("counters_and_parts_that_are_not_ordered_nor_whole_are_found") else { return };
     let (statistics, rows) = ("body_statistics.cuh", "sm90_rows.cuh");
     let [split, crew] = [SPLIT_AND_SWAPPED[0], CREWS[2]];
-    let mutants: [(&str, &str, &str, Sm90Schedule); 12] = [
+    let mutants: [(&str, &str, &str, Sm90Schedule); 13] = [
         (statistics, "ptx::fetch_add_ordered(counter, 1)", "ptx::fetch_add_relaxed(counter, 1)", crew),
         (statistics, "if (is_last) *counter = 0;", "", SM90),
         (statistics, "static_cast<uint32_t>(arrivals - 1)", "static_cast<uint32_t>(arrivals - 2)", SM90),
-        (statistics, "group += slices * kParts", "group += 2 * slices * kParts", SPLIT_AND_SWAPPED[1]),
-        (statistics, "int mask = rows;", "int mask = 2 * rows;", SPLIT_AND_SWAPPED[1]),
-        (statistics, "begin += kWarps * rows", "begin += 2 * kWarps * rows", SPLIT_AND_SWAPPED[4]),
-        (statistics, "lane < rows && exists", "lane < rows", SM90),
+        (statistics, "group += kSlices * kAccesses", "group += 2 * kSlices * kAccesses", SPLIT_AND_SWAPPED[1]),
+        (statistics, "int mask = kLanes;", "int mask = 2 * kLanes;", SPLIT_AND_SWAPPED[1]),
+        (statistics, "i += kSlices)", "i += 2 * kSlices)", SPLIT_AND_SWAPPED[4]),
+        (statistics, "if (number + i >= of.count) break;", "", SM90),
+        (statistics, "row < parts.stride()", "row < place.rows", SM90),
         (rows, "ptx::named_barrier_wait(kMet + turn, kThreads);", "", split),
         (rows, "if (was_told) ptx::named_barrier_wait(kReady + turn, kThreads + kWarpSize);", "", SM90),
         (rows, "if ((whole_shares >> share & 1) == 0) continue;", "", SM90),

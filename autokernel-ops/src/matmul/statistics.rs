@@ -15,6 +15,8 @@ const WORD_BYTES: u32 = 4;
 const WARP_THREADS: u32 = 32;
 /// Columns that a warp of a tile that is computed transposed holds.
 const SWAPPED_COLUMNS: u32 = 16;
+/// Rows of which one access has parts.
+const NEIGHBOURS: u32 = 4;
 
 /// How the warps of a kernel have parts of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,12 +59,12 @@ pub fn with_workspace(mut plan: LaunchPlan, operands: &Operands, shares: Shares)
         return plan;
     }
     let of = |dim, step| Axis { dim, step };
-    let part = Each::Part([of(M, 1), of(N, shares.part_columns)]);
+    let part = Each::Part([of(M, NEIGHBOURS), of(N, shares.part_columns)]);
     let (share, launch) =
         (Each::Part([of(M, shares.rows), of(N, u32::MAX)]), Each::Part([of(M, u32::MAX), of(N, u32::MAX)]));
     let buffer = |words: u32, each, contents| Buffer { bytes: words * WORD_BYTES, each, contents };
     let of_rows = [
-        ("parts", buffer(operands.statistics, part, Contents::Anything)),
+        ("parts", buffer(operands.statistics * NEIGHBOURS, part, Contents::Anything)),
         ("arrivals", buffer(shares.warps, share, Contents::Zeros)),
     ];
     let of_folds = [

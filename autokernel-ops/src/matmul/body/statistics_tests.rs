@@ -125,7 +125,8 @@ fn the_workspace_has_room_for_every_part_of_every_row_and_a_counter_for_each_war
         let [product] = &plan.kernels[..] else { panic!("{} kernels", plan.kernels.len()) };
         let blocks = product.grid.blocks(&extents, 132);
         let [parts, arrivals] = plan.workspace[..] else { panic!("{} buffers", plan.workspace.len()) };
-        let expected = 2 * 4 * u64::from(m) * u64::from(n.div_ceil(columns));
+        // Four rows beside each other.
+        let expected = 2 * 4 * u64::from(m.next_multiple_of(4)) * u64::from(n.div_ceil(columns));
         assert_eq!(
             (parts.size(&extents, blocks), parts.contents),
             (expected, Contents::Anything),

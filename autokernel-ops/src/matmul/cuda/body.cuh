@@ -37,6 +37,7 @@ struct NoneLoaded {
 
 constexpr int kFragmentSums = 4;  // of a lane
 constexpr int kFragmentStep = 8;  // from a fragment to the next
+constexpr int kPairElements = 2;
 
 // The inputs of a body, of one lane's part of a fragment.
 template <typename Body, bool kSwapped>
@@ -107,26 +108,39 @@ __device__ __forceinline__ void apply_beside(const Loaded& loaded, const Args& a
     } else {
       load(Constant<false>{}, Constant<false>{});  // along edges and of what is not aligned, element by element
     }
+    const auto compute = [&](auto is_in_columns) {
 #pragma unroll
-    for (int i = 0; i < kBatch; ++i) {
-      const Place<kSwapped> at = place.fragment(first + i);
-      RowStatistics<Body, kSwapped> of_fragment;
-      auto& folded = kSwapped ? of_fragment : statistics;
+      for (int i = 0; i < kBatch; ++i) {
+        const Place<kSwapped> at = place.fragment(first + i);
+        RowStatistics<Body, kSwapped> of_fragment;
+        auto& folded = kSwapped ? of_fragment : statistics;
 #pragma unroll
-      for (int pair = 0; pair < 2; ++pair) {
-        const int number = (first + i) * kFragmentSums + pair * 2;
-        float* const sum = sums + number;
-        const Place<kSwapped> of_pair = at.pair(pair);
-        const auto low = Body::compute(args, inputs[i], of_pair.element(0), pair, 0, sum[0], others[number]...);
-        const auto high = Body::compute(args, inputs[i], of_pair.element(1), pair, 1, sum[1], others[number + 1]...);
-        folded.fold(of_pair, pair, low, high);
-        sum[0] = low.values[0];
-        sum[1] = high.values[0];
-        Body::visit_stored(args, [&](auto* data, int64_t ld, int output) {
-          store_pair(data, ld, at, pair, low.values[output], high.values[output]);
-        });
+        for (int pair = 0; pair < 2; ++pair) {
+          const int number = (first + i) * kFragmentSums + pair * 2;
+          float* const sum = sums + number;
+          const Place<kSwapped> of_pair = at.pair(pair);
+          const auto low = Body::compute(args, inputs[i], of_pair.element(0), pair, 0, sum[0], others[number]...);
+          const auto high = Body::compute(args, inputs[i], of_pair.element(1), pair, 1, sum[1], others[number + 1]...);
+          // A row that is not there leaves no part.
+          folded.fold(is_in_columns.value ? kPairElements : of_pair.count(), pair, low, high);
+          sum[0] = low.values[0];
+          sum[1] = high.values[0];
+          Body::visit_stored(args, [&](auto* data, int64_t ld, int output) {
+            store_pair(data, ld, at, pair, low.values[output], high.values[output]);
+          });
+        }
+        if constexpr (kSwapped) of_fragment.leave(args, at);
       }
-      if constexpr (kSwapped) of_fragment.leave(args, at);
+    };
+    // Of each element it would take as many instructions to ask whether it is there as to reduce it.
+    if constexpr (kStatistics<Body> > 0 && !kSwapped) {
+      if (place.fragment(first + kBatch - 1).is_in_columns()) {
+        compute(Constant<true>{});
+      } else {
+        compute(Constant<false>{});
+      }
+    } else {
+      compute(Constant<false>{});
     }
   }
 }

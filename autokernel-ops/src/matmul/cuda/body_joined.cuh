@@ -57,9 +57,8 @@ struct RowStatistics<Joined<Body>, kSwapped, kCount> : RowStatistics<Body, kSwap
   }
 
   template <typename Outputs>
-  __device__ __forceinline__ void fold(Place<kSwapped> of_pair, int pair, const Outputs& low, const Outputs& high) {
-    Base::fold(of_pair, pair, low, high);
-    const int count = of_pair.count();
+  __device__ __forceinline__ void fold(int count, int pair, const Outputs& low, const Outputs& high) {
+    Base::fold(count, pair, low, high);
 #pragma unroll
     for (int statistic = 0; statistic < kCount; ++statistic) {
       if (Body::maximum_of(statistic) < 0) continue;
@@ -137,7 +136,7 @@ __device__ __forceinline__ void leave_joined_part(const Args& args, int row, int
     for (int column = part * Body::kPartColumns; column < end; ++column) {
       sum += exponential(outputs_of(column).values[Body::kOutputs + statistic], maximum);
     }
-    *parts.at(statistic, part, row) = sum;
+    parts.leave(statistic, part, row, sum);
   }
 }
 

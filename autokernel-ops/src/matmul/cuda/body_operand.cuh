@@ -63,6 +63,11 @@ struct Place {
     return at.row < rows && at.column < columns;
   }
 
+  // Whether all of a lane's columns of the fragment exist; its rows need not.
+  __device__ __forceinline__ bool is_in_columns() const {
+    return (kSwapped ? pair(1).column : element(1).column) < columns;
+  }
+
   // Elements of the pair that exist, from 2 on all.
   __device__ __forceinline__ int count() const {
     if (kSwapped ? column >= columns : row >= rows) return 0;

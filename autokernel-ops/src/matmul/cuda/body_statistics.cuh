@@ -6,7 +6,7 @@
 // `finish`, which makes outputs of a row's reductions. Their terms stand behind the outputs that `compute` gives.
 //
 // Part p of a row reduces the columns from p * Body::kPartColumns on, which are those that one warp holds: of a tile, or where
-// it is computed transposed 16. Part p of row r of statistic s lies at (s * parts + p) * rows + r.
+// it is computed transposed 16. Part p of row r of statistic s lies at (s * parts + p) * rows + r, for rows that are a multiple of four.
 //
 // Each warp of a tile has a share of its rows, and a counter for it in the workspace: who counts the last tile finishes the share.
 #pragma once
@@ -24,6 +24,8 @@ constexpr int kStatistics = 0;
 template <typename Body>
 constexpr int kStatistics<Body, decltype(void(Body::kStatistics))> = Body::kStatistics;
 
+constexpr int kNeighbours = 4;  // rows whose parts one access has
+
 // The parts of all rows of C.
 template <typename Body>
 struct Parts {
@@ -33,8 +35,17 @@ struct Parts {
 
   __device__ __forceinline__ int count() const { return ceil_div(columns, Body::kPartColumns); }
 
+  // From a part to the next.
+  __device__ __forceinline__ int64_t stride() const { return int64_t{ceil_div(rows, kNeighbours)} * kNeighbours; }
+
   __device__ __forceinline__ float* at(int statistic, int part, int row) const {
-    return data + (int64_t{statistic} * count() + part) * rows + row;
+    return data + (int64_t{statistic} * count() + part) * stride() + row;
+  }
+
+  // Leaves a part by one thread. The last row's neighbours that are not there have something too, as they are read with it.
+  __device__ __forceinline__ void leave(int statistic, int part, int row, float value) const {
+    const int end = row + 1 == rows ? static_cast<int>(stride()) : row + 1;
+    for (; row < end; ++row) *at(statistic, part, row) = value;
   }
 };
 
@@ -52,10 +63,9 @@ struct RowStatistics {
     }
   }
 
-  // Both elements of a pair, those that exist.
+  // The first `count` elements of a pair.
   template <typename Outputs>
-  __device__ __forceinline__ void fold(Place<kSwapped> of_pair, int pair, const Outputs& low, const Outputs& high) {
-    const int count = of_pair.count();
+  __device__ __forceinline__ void fold(int count, int pair, const Outputs& low, const Outputs& high) {
 #pragma unroll
     for (int statistic = 0; statistic < kCount; ++statistic) {
       const int term = Body::kOutputs + statistic;
@@ -82,7 +92,8 @@ struct RowStatistics {
         }
         const int row = place.row + (kSwapped ? i : 8 * i);
         const bool is_first = threadIdx.x % kWarpSize / kFirstMask % (2 * kLastMask / kFirstMask) == 0;
-        if (is_first && row < place.rows && place.column < place.columns) *parts.at(statistic, part, row) = value;
+        // Of neighbours that are not there, too: they are read with the last row.
+        if (is_first && row < parts.stride() && place.column < place.columns) *parts.at(statistic, part, row) = value;
       }
     }
   }
@@ -92,7 +103,7 @@ struct RowStatistics {
 template <typename Body, bool kSwapped>
 struct RowStatistics<Body, kSwapped, 0> {
   template <typename Outputs>
-  __device__ __forceinline__ void fold(Place<kSwapped>, int, const Outputs&, const Outputs&) {}
+  __device__ __forceinline__ void fold(int, int, const Outputs&, const Outputs&) {}
   template <typename Args>
   __device__ __forceinline__ void leave(const Args&, Place<kSwapped>) const {}
 };
@@ -114,7 +125,7 @@ __device__ __forceinline__ void leave_part(const Args& args, int row, int part, 
     }
   }
 #pragma unroll
-  for (int statistic = 0; statistic < kCount; ++statistic) *parts.at(statistic, part, row) = reduced[statistic];
+  for (int statistic = 0; statistic < kCount; ++statistic) parts.leave(statistic, part, row, reduced[statistic]);
 }
 
 // Element `at` of an operand.
@@ -128,9 +139,9 @@ __device__ __forceinline__ float element_of(const void* data, int at) {
 // The greatest power of two up to `most`, from `least` on.
 constexpr int power_of_two(int most, int least) { return least * 2 <= most ? power_of_two(most, least * 2) : least; }
 
-// Parts of a row that a lane requests before it waits for the first, in about so many registers: bringing together is all latency.
+// Accesses that a lane requests before it waits for the first, in about so many registers. More than a few are code that is waited for.
 template <typename Body, int kRegisters>
-constexpr int kAtOnce = power_of_two(kRegisters / kStatistics<Body> < 64 ? kRegisters / kStatistics<Body> : 64, 2);
+constexpr int kAtOnce = kRegisters / (kStatistics<Body> * kNeighbours) < 8 ? power_of_two(kRegisters / (kStatistics<Body> * kNeighbours), 1) : 8;
 constexpr int kTogetherRegisters = 64;  // of a warp that has no sums any more
 
 // How parts of a row become one. Bodies whose statistics depend on each other have their own.
@@ -152,18 +163,22 @@ struct RowOfParts {
   __device__ __forceinline__ static void settle(float (&)[kCount], int) {}
 };
 
-// The rows of a tile.
+// The rows of a tile, so many at most.
+template <int kMost>
 struct TileRows {
   int tile;   // of so many
   int tiles;
   int first;  // of C
   int count;  // that exist
 
-  template <int kTileRows>
   __device__ __forceinline__ static TileRows of(int tile, int rows) {
-    return {tile, ceil_div(rows, kTileRows), tile * kTileRows, min(kTileRows, rows - tile * kTileRows)};
+    return {tile, ceil_div(rows, kMost), tile * kMost, min(kMost, rows - tile * kMost)};
   }
 };
+
+// Lanes of a warp beside each other that take the rows of its share at once.
+template <int kRows>
+constexpr int kAcross = kRows > kNeighbours ? 2 * kAcross<ceil_div(kRows, 2)> : 1;
 
 // Counts a tile of those rows for the share of warp `warp` of kWarps, once all warps of the block that have parts of the tile have left them
 // and met. True where it was the last of `arrivals`: all parts of the share are there, for those who meet this thread behind it.
@@ -184,50 +199,69 @@ __device__ __forceinline__ bool arrive(const Args& args, int tile, int warp, int
   return all;
 }
 
-// Brings together the rows of a tile that are the share of warp `warp` of kWarps. As many lanes take parts of a row as there are to spare.
-template <typename Body, int kWarps, int kRegisters = kTogetherRegisters, typename Args>
-__device__ __forceinline__ void bring_together(const Args& args, const TileRows& of, int columns, int warp) {
-  constexpr int kCount = kStatistics<Body>, kParts = kAtOnce<Body, kRegisters>;
+// Brings together the rows of a tile that are the share of warp `warp` of kWarps. A lane takes parts of neighbouring rows, and as many lanes
+// as there are to spare take others of the same rows. Most blocks come here once, so that what they wait for is the code, too: there is little.
+template <typename Body, int kWarps, int kRegisters = kTogetherRegisters, int kMost, typename Args>
+__device__ __forceinline__ void bring_together(const Args& args, const TileRows<kMost>& of, int columns, int warp) {
+  constexpr int kCount = kStatistics<Body>, kAccesses = kAtOnce<Body, kRegisters>;
+  constexpr int kLanes = kAcross<ceil_div(kMost, kWarps)>, kSlices = kWarpSize / kLanes;
+  static_assert(kLanes <= kWarpSize, "a warp has its share at once");
   using Row = RowOfParts<Body>;
   const Parts<Body> parts{static_cast<float*>(args.parts), args.m, columns};
-  const int lane = threadIdx.x % kWarpSize;
-  int shift = 0;
-  while (kWarpSize >> shift > 1 && kWarps << shift < of.count) ++shift;
-  const int rows = 1 << shift, slices = kWarpSize >> shift;  // at once
-  const int count = parts.count();
-  const int64_t stride = int64_t{slices} * args.m;
+  const int lane = threadIdx.x % kWarpSize, slice = lane / kLanes;
+  const int number = (warp * kLanes + lane % kLanes) * kNeighbours;
+  const int count = number < of.count ? parts.count() : 0;
+  const int64_t stride = kSlices * parts.stride();
 
-  Folded<Body> folded;
+  float reduced[kNeighbours][kCount];
+#pragma unroll
+  for (int i = 0; i < kNeighbours; ++i) {
+#pragma unroll
+    for (int statistic = 0; statistic < kCount; ++statistic) reduced[i][statistic] = Body::identity(statistic);
+  }
 #pragma unroll 1
-  for (int begin = warp * rows; begin < of.count; begin += kWarps * rows) {
-    const int number = begin + (lane & (rows - 1)), row = of.first + number;
-    const bool exists = number < of.count;
-    float reduced[kCount];
+  for (int group = slice; group < count; group += kSlices * kAccesses) {
+    float loaded[kNeighbours][kCount][kAccesses];
 #pragma unroll
-    for (int statistic = 0; statistic < kCount; ++statistic) reduced[statistic] = Body::identity(statistic);
-#pragma unroll 1
-    for (int group = 0; group < count; group += slices * kParts) {
-      const int first = group + (lane >> shift);
-      float loaded[kCount][kParts];
+    for (int statistic = 0; statistic < kCount; ++statistic) {
+      const float* from = parts.at(statistic, group, of.first + number);
 #pragma unroll
-      for (int statistic = 0; statistic < kCount; ++statistic) {
-        const float* from = parts.at(statistic, first, row);
-#pragma unroll
-        for (int i = 0; i < kParts; ++i, from += stride) {
-          loaded[statistic][i] = exists && first + i * slices < count ? __ldcg(from) : Body::identity(statistic);
-        }
+      for (int access = 0; access < kAccesses; ++access, from += stride) {
+        const float none = Body::identity(statistic);
+        float4 of_rows = make_float4(none, none, none, none);
+        if (group + access * kSlices < count) of_rows = __ldcg(reinterpret_cast<const float4*>(from));
+        loaded[0][statistic][access] = of_rows.x, loaded[1][statistic][access] = of_rows.y;
+        loaded[2][statistic][access] = of_rows.z, loaded[3][statistic][access] = of_rows.w;
       }
-      Row::take(reduced, loaded);
     }
-#pragma unroll 1
-    for (int mask = rows; mask < kWarpSize; mask *= 2) {
+#pragma unroll
+    for (int i = 0; i < kNeighbours; ++i) Row::take(reduced[i], loaded[i]);
+  }
+#pragma unroll
+  for (int mask = kLanes; mask < kWarpSize; mask *= 2) {
+#pragma unroll
+    for (int i = 0; i < kNeighbours; ++i) {
       float other[kCount][1];
 #pragma unroll
-      for (int statistic = 0; statistic < kCount; ++statistic) other[statistic][0] = __shfl_xor_sync(~0u, reduced[statistic], mask);
-      Row::take(reduced, other);
+      for (int statistic = 0; statistic < kCount; ++statistic) other[statistic][0] = __shfl_xor_sync(~0u, reduced[i][statistic], mask);
+      Row::take(reduced[i], other);
     }
-    Row::settle(reduced, columns);
-    if (lane < rows && exists) folded.finish(args, row, reduced);
+  }
+
+  // All lanes of a row have the same of it: they share what becomes of its neighbours.
+  Folded<Body> folded;
+#pragma unroll 1
+  for (int i = slice; i < kNeighbours; i += kSlices) {
+    if (number + i >= of.count) break;
+    float of_row[kCount];
+#pragma unroll
+    for (int statistic = 0; statistic < kCount; ++statistic) {
+      const float first = i % 2 == 0 ? reduced[0][statistic] : reduced[1][statistic];
+      const float second = i % 2 == 0 ? reduced[2][statistic] : reduced[3][statistic];
+      of_row[statistic] = i < 2 ? first : second;
+    }
+    Row::settle(of_row, columns);
+    folded.finish(args, of.first + number + i, of_row);
   }
   folded.leave(args, of.tile * kWarps + warp, of.tiles * kWarps);
 }

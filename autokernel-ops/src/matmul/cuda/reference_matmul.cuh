@@ -141,7 +141,7 @@ struct Reduced {
       float part = terms[i];
 #pragma unroll
       for (int mask = 1; mask < kTile; mask *= 2) part = Body::combine(i, part, __shfl_xor_sync(~0u, part, mask));
-      if (inside && threadIdx.x % kTile == 0) *parts.at(i, column / kTile, row) = part;
+      if (inside && threadIdx.x % kTile == 0) parts.leave(i, column / kTile, row, part);
     }
   }
 };
@@ -161,7 +161,7 @@ __device__ __forceinline__ void bring_together(const Args& args, int tile) {
     const int warp = threadIdx.x / kWarpSize;
     __syncthreads();  // all parts of the tile are left
     if (!body::arrive<kWarps>(args, tile, warp, ceil_div(args.n, kTile))) return;
-    body::bring_together<Body, kWarps>(args, body::TileRows::of<kTile>(tile, args.m), args.n, warp);
+    body::bring_together<Body, kWarps>(args, body::TileRows<kTile>::of(tile, args.m), args.n, warp);
   }
 }
 

@@ -326,7 +326,7 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
     if constexpr (body::kStatistics<Body> > 0) {
       __syncthreads();  // all parts of the tile are left
       if (body::arrive<S::kWarps>(args, tile.m, warp, tiles_n)) {
-        body::bring_together<Body, S::kWarps>(args, body::TileRows::of<S::kTileM>(tile.m, m), n, warp);
+        body::bring_together<Body, S::kWarps>(args, body::TileRows<S::kTileM>::of(tile.m, m), n, warp);
       }
     }
   }

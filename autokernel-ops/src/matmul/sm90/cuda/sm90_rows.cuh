@@ -41,7 +41,7 @@ struct RowsOfTiles {
     ptx::named_barrier_wait(kMet + turn, kThreads);
     const int tile = row / G::kTileM;
     if (!body::arrive<kWarps>(args, tile, warp, walk.arrivals())) return;
-    body::bring_together<Body, kWarps>(args, body::TileRows::of<G::kTileM>(tile, args.m), columns, warp);
+    body::bring_together<Body, kWarps>(args, body::TileRows<G::kTileM>::of(tile, args.m), columns, warp);
   }
 
   // The warp of the producer's warpgroup that follows the consumer of that turn.
@@ -66,7 +66,7 @@ struct RowsOfTiles {
 #pragma unroll 1
       for (int share = 0; share < kWarps; ++share) {
         if ((whole_shares >> share & 1) == 0) continue;
-        const auto rows = body::TileRows::of<G::kTileM>(tile, args.m);
+        const auto rows = body::TileRows<G::kTileM>::of(tile, args.m);
         body::bring_together<Body, kWarps, kRegisters>(args, rows, columns, share);
       }
     }
@@ -93,7 +93,7 @@ __device__ __forceinline__ void reduce_rows_alone(const Args& args, int columns,
   static_assert(Body::kPartColumns == (G::kSwapAB ? kWarpRows : G::kColumns), "a part is what a warp holds of a row");
   const int parts = ceil_div(columns, Body::kPartColumns), warp = threadIdx.x / kWarpSize;
   for (int tile = blockIdx.x; tile < ceil_div(args.m, G::kTileM); tile += gridDim.x) {
-    const auto rows = body::TileRows::of<G::kTileM>(tile, args.m);
+    const auto rows = body::TileRows<G::kTileM>::of(tile, args.m);
     for (int row = rows.first; row < rows.first + rows.count; ++row) {
       for (int part = threadIdx.x; part < parts; part += G::kThreads) leave_part(row, part);
     }
