@@ -271,7 +271,7 @@ fn gated_schedules() -> [Sm90Schedule; 28] {
 }
 
 /// Schedules for 8-bit floats that may lead: large tiles for many rows, transposed ones for few.
-fn fp8_schedules() -> [Sm90Schedule; 20] {
+fn fp8_schedules() -> [Sm90Schedule; 21] {
     let [narrow, broad] = [8, 16].map(|group| Raster { group, ..Raster::PLAIN });
     let plain = Sm90Schedule { consumers: 2, raster: narrow, ..Sm90Schedule::PLAIN };
     let wide = Sm90Schedule { tile_n: 256, ..plain };
@@ -296,6 +296,7 @@ fn fp8_schedules() -> [Sm90Schedule; 20] {
         Sm90Schedule { cluster_n: 2, ..more },
         Sm90Schedule { tile_n: 256, consumers: 2, stages: 5, ..more },
         few,
+        Sm90Schedule { tile_n: 64, ..few },
         Sm90Schedule { splits: true, split_k: 2, ..few },
         Sm90Schedule { splits: true, split_k: 4, tile_n: 64, ..few },
         Sm90Schedule { splits: true, split_k: 8, consumers: 2, ..few },

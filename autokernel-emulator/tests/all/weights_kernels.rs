@@ -275,10 +275,7 @@ fn zero_points_of_other_rows_or_groups_are_told() {
         (
             bytes,
             ZEROS,
-            (
-                "return ptx::subtract_pairs<Input>(unpack8<Input, kHalf>(bytes), pairs[block][lower]);",
-                "return unpack8<Input, kHalf>(bytes);",
-            ),
+            ("return unpack8<Input, kHalf>(bytes, pairs[block][lower]);", "return unpack8<Input, kHalf>(bytes);"),
         ),
         (two, ZEROS, ("block / G::kBlocksOfOne, G::kColumns", "0, G::kColumns")),
         (PACKED_ZEROS, UNITS, ("part.zeros[group] = before.zeros[group];", "")),
@@ -297,6 +294,27 @@ fn zero_points_of_other_rows_or_groups_are_told() {
     }
 }
 
+/// Bits that are shifted, scaled or moved otherwise than numbers lie.
+#[test]
+fn numbers_that_are_unpacked_otherwise_are_told() {
+    let test = "weights_kernels::numbers_that_are_unpacked_otherwise_are_told";
+    let packed = Form { w: Dtype::I4x2, ..BYTES };
+    let beside_f16 = Form { x: Dtype::F16, ..packed };
+    let wide = Sm90Schedule { tile_m: 40, stages: 3, ..SWAPPED };
+    let changes = [
+        (BYTES, SWAPPED, UNPACK, ("bytes ^ kBase8 * 0x01010101", "bytes")),
+        (beside_f16, SWAPPED, UNPACK, ("kAbove ? kSixteenthOfIt<T> : kLargestPower<T>", "kLargestPower<T>")),
+        (packed, SWAPPED, UNITS, (">> 8 * (step % 2)", "")),
+        (packed, SWAPPED, UNITS, ("acc[block][i] *= kDivisor<Input>", "acc[block][i] *= 1.0f")),
+        (packed, wide, "sm90_weights_mainloop.cuh", (">> 8 * (step % 2)", "")),
+        (BYTES, wide, "sm90_weights_mainloop.cuh", ("acc[block][i] *= kDivisor<Input>", "acc[block][i] *= 1.0f")),
+    ];
+    for (form, schedule, file, (before, after)) in changes {
+        tells(test, form, schedule, Change { file, before, after });
+    }
+}
+
+const UNPACK: &str = "sm90_unpack.cuh";
 const UNITS: &str = "sm90_weights_units.cuh";
 const FEW: &str = "sm90_weights_few.cuh";
 const PIECES: &str = "sm90_weights_pieces.cuh";

@@ -186,7 +186,7 @@ const OF_BATCHES: [Sm90Schedule; 12] = {
     ]
 };
 
-const OF_OTHER_BITS: [Sm90Schedule; 6] = {
+const OF_OTHER_BITS: [Sm90Schedule; 7] = {
     const PLAIN: Sm90Schedule = Sm90Schedule { raster: RASTER, ..Sm90Schedule::PLAIN };
     const SWAPPED: Sm90Schedule = Sm90Schedule { tile_m: 16, swap_ab: true, stages: 12, ..PLAIN };
     [
@@ -195,6 +195,7 @@ const OF_OTHER_BITS: [Sm90Schedule; 6] = {
         Sm90Schedule { tile_m: 64, splits: true, split_k: 2, stages: 6, ..PLAIN },
         Sm90Schedule { tile_m: 64, stages: 8, ..SWAPPED },
         SWAPPED,
+        Sm90Schedule { tile_n: 64, ..SWAPPED },
         Sm90Schedule { splits: true, split_k: 4, ..SWAPPED },
     ]
 };

@@ -129,6 +129,12 @@ struct Tile {
 #pragma unroll
       for (int block = 0; block < G::kBlocks; ++block) ptx::pin_accumulators(acc[block]);
     }
+    // Sums of whole numbers of what is unpacked of them.
+#pragma unroll
+    for (int block = 0; block < G::kBlocks; ++block) {
+#pragma unroll
+      for (int i = 0; i < G::kWidth / 2; ++i) acc[block][i] *= kDivisor<Input>;
+    }
   }
 
  private:
@@ -194,10 +200,11 @@ struct Tile {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {  // the upper row and the lower one, then both 8 along K
           if constexpr (kOfBytes) {
-            made[block][step][i] = zeros.unpack_bytes(packed[block][step][i % 2][i / 2], block, i % 2);
+            made[block][step][i] = zeros.unpack_bytes(without_signs(packed[block][step][i % 2][i / 2]), block, i % 2);
           } else {
-            const int of_word = 2 * (step % 2) + i / 2;
-            made[block][step][i] = zeros.unpack_nibbles(packed[block][step / 2][i % 2][0] >> 4 * of_word, block, i % 2);
+            const uint32_t nibbles = packed[block][step / 2][i % 2][0] >> 8 * (step % 2);
+            made[block][step][i] = i < 2 ? zeros.template unpack_nibbles<false>(nibbles, block, i % 2)
+                                         : zeros.template unpack_nibbles<true>(nibbles, block, i % 2);
           }
         }
       }

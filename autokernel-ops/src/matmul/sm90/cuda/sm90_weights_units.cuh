@@ -59,8 +59,9 @@ struct Unit {
   __device__ __forceinline__ void unpack(int block, int step, const RowZeros<G>& zeros, uint32_t (&made)[4]) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const int of_word = 2 * (step % 2) + i / 2;
-      made[i] = zeros.unpack_nibbles(packed[block][step / 2 * 2 + i % 2] >> 4 * of_word, block, i % 2);
+      const uint32_t nibbles = packed[block][step / 2 * 2 + i % 2] >> 8 * (step % 2);
+      made[i] = i < 2 ? zeros.template unpack_nibbles<false>(nibbles, block, i % 2)
+                      : zeros.template unpack_nibbles<true>(nibbles, block, i % 2);
     }
   }
 
@@ -118,7 +119,7 @@ struct Unit<G, 8> {
   __device__ __forceinline__ void unpack(int block, int step, const RowZeros<G>& zeros, uint32_t (&made)[4]) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const uint32_t word = packed[block][i % 2][step];
+      const uint32_t word = without_signs(packed[block][i % 2][step]);
       made[i] = i < 2 ? zeros.template unpack_bytes<Half::kLower>(word, block, i % 2)
                       : zeros.template unpack_bytes<Half::kUpper>(word, block, i % 2);
     }
@@ -224,16 +225,17 @@ struct Units {
     }
   }
 
-  // Adds what was summed apart; of groups nothing is left.
+  // Adds what was summed apart, of groups nothing, and makes sums of whole numbers of what is unpacked of them.
   __device__ __forceinline__ void add_to(Sums& acc) const {
-    if constexpr (!kGrouped) {
 #pragma unroll
-      for (int chain = 0; chain < kChains; ++chain) {
+    for (int block = 0; block < G::kBlocks; ++block) {
 #pragma unroll
-        for (int block = 0; block < G::kBlocks; ++block) {
+      for (int i = 0; i < G::kWidth / 2; ++i) {
+        if constexpr (!kGrouped) {
 #pragma unroll
-          for (int i = 0; i < G::kWidth / 2; ++i) acc[block][i] += chains[chain][block][i];
+          for (int chain = 0; chain < kChains; ++chain) acc[block][i] += chains[chain][block][i];
         }
+        acc[block][i] *= kDivisor<Input>;
       }
     }
   }

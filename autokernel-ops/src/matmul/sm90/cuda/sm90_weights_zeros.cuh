@@ -1,9 +1,8 @@
 // Zero points of groups of weights: whole numbers of 8 bits that are subtracted from a group's numbers as these are unpacked.
 //
-// Numbers stand above a base in the fraction of a float, and are what is left when that is subtracted. A base that is as much greater
-// as the zero point says leaves the difference: exactly, as all of them are whole numbers that the fraction holds, and for no instruction
-// more. A zero point of numbers of 4 bits is at least -8 and at most 119 for that. Only in bf16 do numbers of 8 bits fill the fraction, so that
-// their zero point is subtracted behind.
+// Numbers stand above a base, which is subtracted as they are scaled. A base that is as much greater as the zero point says leaves the
+// difference: exactly, as all of them are whole numbers below 256, and for no instruction more. A zero point of numbers of 4 bits is at
+// least -8 for that.
 #pragma once
 
 #include "sm90_unpack.cuh"
@@ -26,8 +25,8 @@ template <typename G, bool kExist = G::kZeros>
 struct RowZeros {
   using Input = typename G::Input;
   static constexpr bool kOfBytes = kNumbers<typename G::Weight> == 1;
-  static constexpr bool kBehind = kOfBytes && DtypeOf<Input>::value == Dtype::kBf16;
-  uint32_t pairs[G::kBlocks][2];  // what is subtracted from two numbers
+  static constexpr uint32_t kBase = kOfBytes ? kBase8 : kBase4;
+  uint32_t pairs[G::kBlocks][2];  // what is added to two numbers
 
   // Those of a group of the stage, for the lane that begins with `row`.
   __device__ __forceinline__ void load(const SharedLayout<G>& shared, int stage, int row, int group) {
@@ -36,30 +35,17 @@ struct RowZeros {
       const uint32_t of_product = G::Stage::zeros(shared.b(stage), block / G::kBlocksOfOne, G::kColumns);
       const uint32_t first = of_product + group * G::kColumns + row + block % G::kBlocksOfOne * G::kRowsApart;
 #pragma unroll
-      for (int lower = 0; lower < 2; ++lower) pairs[block][lower] = pair_of(ptx::load_signed_byte(first + 8 * lower));
+      for (int lower = 0; lower < 2; ++lower) pairs[block][lower] = less<Input>(kBase + ptx::load_signed_byte(first + 8 * lower));
     }
   }
 
   template <Half kHalf = Half::kLower>
   __device__ __forceinline__ uint32_t unpack_bytes(uint32_t bytes, int block, int lower) const {
-    if constexpr (kBehind) {
-      return ptx::subtract_pairs<Input>(unpack8<Input, kHalf>(bytes), pairs[block][lower]);
-    } else {
-      return unpack8<Input, kHalf>(bytes, pairs[block][lower]);
-    }
+    return unpack8<Input, kHalf>(bytes, pairs[block][lower]);
   }
+  template <bool kAbove>
   __device__ __forceinline__ uint32_t unpack_nibbles(uint32_t nibbles, int block, int lower) const {
-    return unpack4<Input>(nibbles, pairs[block][lower]);
-  }
-
- private:
-  __device__ __forceinline__ static uint32_t pair_of(int zero) {
-    if constexpr (kBehind) {
-      return (__float_as_uint(static_cast<float>(zero)) >> 16) * kEachHalf;
-    } else {
-      // The fraction of a base counts ones.
-      return (kOfBytes ? kBase8OfF16 : kBase4<Input>) + static_cast<uint32_t>(zero) * kEachHalf;
-    }
+    return unpack4<Input, kAbove>(nibbles, pairs[block][lower]);
   }
 };
 
@@ -74,7 +60,10 @@ struct RowZeros<G, false> {
   __device__ __forceinline__ uint32_t unpack_bytes(uint32_t bytes, int, int) const {
     return unpack8<Input, kHalf>(bytes);
   }
-  __device__ __forceinline__ uint32_t unpack_nibbles(uint32_t nibbles, int, int) const { return unpack4<Input>(nibbles); }
+  template <bool kAbove>
+  __device__ __forceinline__ uint32_t unpack_nibbles(uint32_t nibbles, int, int) const {
+    return unpack4<Input, kAbove>(nibbles);
+  }
 };
 
 }  // namespace autokernel::sm90::weights
