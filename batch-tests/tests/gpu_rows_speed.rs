@@ -25,10 +25,27 @@ use batch_tests::compiler::compiler;
 use batch_tests::images::{self, Compiled};
 use batch_tests::placed::{Drawn, Placed, filled};
 use batch_tests::row_wise;
-use gpu_tests::rows::{BODIES, rings};
+use gpu_tests::rows::{BODIES, NamedBody, rings};
 use gpu_tests::{settings, skip};
 
 const MEASURED: [&str; 6] = ["softmax", "rms_norm", "layer_norm", "add_rms_norm", "silu_mul", "row_sum"];
+/// Reductions along columns: the gradients of a bias, and of a norm's weight and bias.
+const ALONG_COLUMNS: [NamedBody; 2] = [
+    NamedBody {
+        name: "bias_gradient",
+        source: "fn bias_gradient(dy: &Matrix<TYPE>, dbias: &mut Row<f32>) { dbias = column_sum(dy); }",
+    },
+    NamedBody {
+        name: "norm_gradients",
+        source: "fn norm_gradients(
+            x: &Matrix<TYPE>, dy: &Matrix<TYPE>, mean: &Column<f32>, deviation: &Column<f32>,
+            dweight: &mut Row<f32>, dbias: &mut Row<f32>,
+        ) {
+            dweight = column_sum(dy * (x - mean) / deviation);
+            dbias = column_sum(dy);
+        }",
+    },
+];
 /// Rows and columns.
 const SHAPES: [(u32, u32); 8] = [
     (32_768, 256),
@@ -113,7 +130,7 @@ impl Asked {
     /// Each body of each element type, by all that is timed at some shape.
     fn compile(&self) -> Vec<Measured> {
         let compiler = compiler(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let bodies = BODIES.iter().filter(|it| MEASURED.contains(&it.name));
+        let bodies = BODIES.iter().filter(|it| MEASURED.contains(&it.name)).chain(&ALONG_COLUMNS);
         let bodies = bodies.filter(|it| self.body.as_ref().is_none_or(|body| body == it.name));
         let of_types = bodies.flat_map(|body| ["bf16", "f16", "f32"].map(|dtype| (body, dtype)));
         let measured = of_types.map(|(body, dtype)| {

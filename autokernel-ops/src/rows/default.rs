@@ -4,6 +4,7 @@ use autokernel_core::Arch;
 
 use super::passes::Keep;
 use super::problem::Class;
+use super::rules::WARP_THREADS;
 use super::schedule::{MOST_COLUMNS, RowsSchedule};
 
 /// Vectors of a thread and the most threads of a row that several passes need, where nothing was tuned.
@@ -20,10 +21,12 @@ const LEAST_THREADS: u32 = 16;
 /// Columns of a long row, and threads of each block that shares one with seven others.
 const LONG_COLUMNS: u32 = 65_536;
 const SHARING_THREADS: u32 = 256;
-/// Threads along a strip of columns, threads of a block that takes one, and rows that it takes at once.
-const STRIP_THREADS: u32 = 16;
+/// Vectors along a strip, of rows of at most so many; longer rows have [`STRIP_VECTORS`] (`docs/results/rows-h200/columns.txt`).
+const STRIPS: [(u32, u32); 2] = [(64, 8), (256, 16)];
+const STRIP_VECTORS: u32 = 32;
+/// Threads of a block that takes one, and vectors that each has under way of a matrix that is read alone.
 const STRIP_BLOCK_THREADS: u32 = 256;
-const MOST_ROWS: u32 = 64;
+const VECTORS_OF_ONE: u32 = 4;
 /// Threads of a block where nothing was tuned.
 const BLOCK_THREADS: u32 = 128;
 
@@ -99,21 +102,23 @@ impl RowsSchedule {
         held.next().unwrap_or(self)
     }
 
-    /// Strips of whole lines of memory, or of the whole row where it is shorter.
+    /// Strips of whole lines of memory, of short rows so narrow that not all blocks have parts of the same ones. Of several matrices many
+    /// threads with one vector of each under way lead fewer with more, which registers would ask for.
     fn along_columns(class: &Class, vector: u32, needed: u32, arch: Arch) -> Self {
-        let threads_per_row = needed.next_power_of_two().clamp(STRIP_THREADS / 4, STRIP_THREADS);
+        let strip =
+            STRIPS.into_iter().find(|(vectors, _)| needed <= *vectors).map_or(STRIP_VECTORS, |(_, threads)| threads);
         let mut schedule = RowsSchedule {
-            threads_per_row,
-            rows_per_block: (STRIP_BLOCK_THREADS / threads_per_row).min(MOST_ROWS),
+            threads_per_row: strip,
+            rows_per_block: STRIP_BLOCK_THREADS / strip,
             vector,
             cluster: u32::from(arch == Arch::SM_90A),
-            vectors: 4,
+            vectors: if class.read_matrices().count() > 1 { 1 } else { VECTORS_OF_ONE },
             keep: Keep::Values,
             blocks_per_sm: 0,
             joins: false,
         };
-        while schedule.check(class, arch).is_err() && schedule.vectors > 1 {
-            schedule.vectors /= 2;
+        while schedule.check(class, arch).is_err() && schedule.threads() > WARP_THREADS {
+            schedule.rows_per_block /= 2;
         }
         schedule
     }

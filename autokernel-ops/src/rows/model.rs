@@ -3,6 +3,7 @@
 
 use autokernel_core::{Arch, Extents, Role};
 
+use super::columns;
 use super::problem::Class;
 use super::rules::resident_blocks;
 use super::schedule::RowsSchedule;
@@ -59,6 +60,11 @@ pub struct Image {
 
 impl Forecast for Image {
     fn predicted_ms(&self, extents: &Extents) -> f64 {
+        if self.class.is_by_columns() {
+            let Image { class, schedule, machine } = self;
+            let us = columns::model::predicted_us(class, schedule, extents, *machine, self.bytes_per_us());
+            return (LAUNCH_US + us) * 1e-3;
+        }
         let limits = self.limits_us(extents);
         let slowest = limits.into_iter().fold(0.0, f64::max);
         (LAUNCH_US + slowest + CONTENTION * (limits.iter().sum::<f64>() - slowest)) * 1e-3

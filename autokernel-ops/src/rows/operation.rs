@@ -206,7 +206,9 @@ impl operation::Class for Class {
     fn plan(&self, schedule: &Schedule, symbol: String) -> Result<LaunchPlan, OtherFamily> {
         let operands = self.nameless_operands();
         Ok(match Typed::try_from(schedule)? {
-            Typed::Sm80(schedule) if self.is_by_columns() => columns::plan::plan(&operands, &schedule, symbol),
+            Typed::Sm80(schedule) if self.is_by_columns() => {
+                columns::plan::plan(&operands, &schedule, super::rules::resident_blocks(&schedule, self), symbol)
+            }
             schedule => plan::plan(&operands, &self.own_axes(), schedule.shape(self), symbol),
         })
     }

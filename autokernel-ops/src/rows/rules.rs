@@ -2,6 +2,7 @@
 
 use autokernel_core::Arch;
 
+use super::columns::resident as columns;
 use super::passes::Keep;
 use super::problem::Class;
 use super::schedule::{MOST_COLUMNS, RowsSchedule as S};
@@ -9,7 +10,9 @@ use crate::body::Kind;
 use crate::rule::{self, BrokenRule, Rule};
 
 const MAX_THREADS: u32 = 1024;
-const WARP_THREADS: u32 = 32;
+pub(super) const WARP_THREADS: u32 = 32;
+/// Sums in shared memory of a block that reduces along columns, of four bytes each.
+const MAX_SUMS: u32 = 8192;
 /// The widest vector of a thread, in bytes: two accesses of 16.
 const MAX_VECTOR_BYTES: u32 = 32;
 /// Registers beside those of vectors: addresses, counters, what the row shares.
@@ -94,17 +97,19 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "columns",
-        words: "a reduction along columns takes cluster 0 or 1, blocks_per_sm 0, and at most 1024 columns a block: \
-                threads_per_row * vector",
+        words: "a reduction along columns takes cluster 0 or 1, blocks_per_sm 0, at most 1024 columns a block: \
+                threads_per_row * vector, and at most 8192 sums: threads * vector for each output",
         holds: |s, class, _| {
-            let fits = s.cluster <= 1 && s.blocks_per_sm == 0 && s.threads_per_row * s.vector <= MAX_THREADS;
-            !class.is_by_columns() || fits
+            let is_alone = s.cluster <= 1 && s.blocks_per_sm == 0;
+            let fits = s.threads_per_row * s.vector <= MAX_THREADS && columns::sums(s, class) <= MAX_SUMS;
+            !class.is_by_columns() || is_alone && fits
         },
-        reason: |s, _, _| {
+        reason: |s, class, _| {
             let S { threads_per_row, vector, cluster, blocks_per_sm, .. } = s;
             format!(
-                "{threads_per_row} threads of {vector} columns, cluster {cluster}, {blocks_per_sm} blocks an SM; take fewer \
-                 threads a row, and 0 for the others"
+                "{threads_per_row} threads of {vector} columns, cluster {cluster}, {blocks_per_sm} blocks an SM, {} sums; take fewer \
+                 threads a row or fewer rows, and 0 for the others",
+                columns::sums(s, class)
             )
         },
     },
@@ -228,7 +233,8 @@ pub(super) fn prefetch_bytes(s: &S, class: &Class) -> u32 {
 
 /// Blocks of a schedule that one multiprocessor holds at once: what a kernel is compiled for.
 pub(super) fn resident_blocks(s: &S, class: &Class) -> u32 {
-    let registers = registers(s, class).next_multiple_of(REGISTER_STEP).max(REGISTER_STEP);
+    let registers = if class.is_by_columns() { columns::registers(s, class) } else { registers(s, class) };
+    let registers = registers.next_multiple_of(REGISTER_STEP).max(REGISTER_STEP);
     let threads = s.threads().max(1);
     let warps = PARTITIONS * (REGISTER_FILE / PARTITIONS / (registers * WARP_THREADS));
     (warps * WARP_THREADS / threads).min(SM_THREADS / threads).clamp(1, SM_BLOCKS)

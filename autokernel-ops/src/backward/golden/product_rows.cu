@@ -5,11 +5,10 @@ namespace {
 
 // How: threads, and the rows that a block takes.
 struct Schedule {
-  static constexpr int kThreadsPerRow = 16;
-  static constexpr int kRowsPerBlock = 16;
+  static constexpr int kThreadsPerRow = 32;
+  static constexpr int kRowsPerBlock = 8;
   static constexpr int kVector = 8;
   static constexpr int kVectors = 4;
-  static constexpr int kTurns = 8;
   static constexpr int kCluster = 0;
 };
 
@@ -21,8 +20,9 @@ struct Args {
   int rows;
   int columns;
   void* partials;
+  void* arrivals;
 };
-static_assert(sizeof(Args) == 40, "the launch packs as many bytes");
+static_assert(sizeof(Args) == 48, "the launch packs as many bytes");
 
 // What must be computed.
 struct Problem {
@@ -46,12 +46,18 @@ struct Problem {
     }
   };
 
-  // A vector of each matrix.
+  // Whether all vectors of all matrices are aligned.
+  __device__ __forceinline__ static bool is_aligned(const Args& args) {
+    return autokernel::rows::is_aligned<kVector>(static_cast<const autokernel::bf16*>(args.dproduct_), args.dproduct_ld);
+  }
+
+  // A vector of each matrix, and what is of its row.
   struct Inputs {
     autokernel::rows::Packed<autokernel::bf16, kVector> dproduct_;
 
+    template <bool kIsWhole>
     __device__ __forceinline__ void load(const Args& args, int64_t row, int column) {
-      autokernel::columns::load(dproduct_, static_cast<const autokernel::bf16*>(args.dproduct_) + row * args.dproduct_ld, column, args.columns);
+      autokernel::columns::load<kIsWhole>(dproduct_, static_cast<const autokernel::bf16*>(args.dproduct_) + row * args.dproduct_ld, column, args.columns);
     }
   };
 
@@ -63,8 +69,8 @@ struct Problem {
   };
 
   // Adds what a vector of a row gives.
-  __device__ __forceinline__ static void add(const Args& args, int64_t row, int column, const Shared& shared,
-                                             const Inputs& inputs, Sums& sums) {
+  __device__ __forceinline__ static void add(int64_t row, int column, const Shared& shared, const Inputs& inputs,
+                                             Sums& sums) {
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
       const float dproduct_ = inputs.dproduct_[i];
@@ -75,21 +81,16 @@ struct Problem {
   // Writes a column, of which `value` gives what an output was reduced to.
   template <typename Value>
   __device__ __forceinline__ static void write(const Args& args, int column, Value value) {
-    static_cast<autokernel::bf16*>(args.dbias_)[column] = autokernel::from_f32<autokernel::bf16>(float(value(autokernel::rows::Sum{}, 0)));
+    static_cast<autokernel::bf16*>(args.dbias_)[column] = autokernel::from_f32<autokernel::bf16>(float(value(0)));
   }
 };
 
 using Kernel = autokernel::columns::Columns<Problem, Schedule, Args>;
-static_assert(Kernel::kThreads == 256 && Kernel::kStrip == 128, "the launch has as many");
+static_assert(Kernel::kThreads == 256 && Kernel::kStrip == 256, "the launch has as many");
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(256)
-autokernel_rows_column_sum_bf16_673ed815d929_1c8e25024291(const __grid_constant__ Args args) {
-  Kernel::reduce_parts(args);
-}
-
-extern "C" __global__ void __launch_bounds__(128)
-autokernel_rows_column_sum_bf16_673ed815d929_1c8e25024291_together(const __grid_constant__ Args args) {
-  Kernel::bring_together(args);
+extern "C" __global__ void __launch_bounds__(256, 3)
+autokernel_rows_column_sum_bf16_673ed815d929_d247ef470b85(const __grid_constant__ Args args) {
+  Kernel::reduce(args);
 }

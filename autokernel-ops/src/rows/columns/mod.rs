@@ -1,4 +1,6 @@
-//! Reductions along the columns of matrices: a kernel for parts of the rows, and one that brings those together.
+//! Reductions along the columns of matrices: blocks share strips of columns and parts of the rows, and bring the parts together.
 
+pub mod model;
 pub mod plan;
 pub mod print;
+pub mod resident;

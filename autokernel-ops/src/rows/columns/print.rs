@@ -18,6 +18,7 @@ pub fn problem(body: &Body) -> String {
     out.line("static constexpr int kVector = Schedule::kVector;");
     out.line(format!("static constexpr int kOutputs = {};", body.outputs().count()));
     sums(&mut out, body);
+    aligned(&mut out, body);
     inputs(&mut out, body);
     shared(&mut out, body);
     add(&mut out, body);
@@ -99,6 +100,10 @@ fn number(expr: &Expr, spelling: Spelling) -> String {
     spelling.number(&expr.renamed(&element))
 }
 
+fn of_rows(body: &Body) -> impl Iterator<Item = &Operand> {
+    body.inputs().filter(|operand| matches!(operand.kind, Kind::Column | Kind::Index))
+}
+
 fn of_kind(body: &Body, kind: Kind) -> impl Iterator<Item = &Operand> {
     body.operands.iter().filter(move |operand| (operand.kind, operand.role) == (kind, Role::Input))
 }
@@ -137,18 +142,39 @@ fn sums(out: &mut Lines, body: &Body) {
     out.lines(["}", "};"]);
 }
 
+fn aligned(out: &mut Lines, body: &Body) {
+    out.lines(["", "// Whether all vectors of all matrices are aligned."]);
+    out.line(format!("{FUNCTION} static bool is_aligned(const Args& args) {{"));
+    let is_aligned = |operand: &Operand| {
+        format!("autokernel::rows::is_aligned<kVector>({}, args.{})", address(operand), leading(&operand.name))
+    };
+    let all: Vec<String> = of_kind(body, Kind::Matrix).map(is_aligned).collect();
+    out.line(format!("return {};", if all.is_empty() { "true".to_owned() } else { all.join(" && ") }));
+    out.line("}");
+}
+
 fn inputs(out: &mut Lines, body: &Body) {
-    out.lines(["", "// A vector of each matrix.", "struct Inputs {"]);
+    out.lines(["", "// A vector of each matrix, and what is of its row.", "struct Inputs {"]);
     let packed = |operand: &Operand| {
         format!("autokernel::rows::Packed<{}, kVector> {};", cuda_type(operand), element(&operand.name))
     };
     out.lines(of_kind(body, Kind::Matrix).map(packed));
+    out.lines(of_rows(body).map(|operand| format!("float {};", element(&operand.name))));
     out.line("");
+    out.line("template <bool kIsWhole>");
     out.line(format!("{FUNCTION} void load(const Args& args, int64_t row, int column) {{"));
     out.lines(of_kind(body, Kind::Matrix).map(|operand| {
         let (name, ld) = (element(&operand.name), leading(&operand.name));
-        format!("autokernel::columns::load({name}, {} + row * args.{ld}, column, args.columns);", address(operand))
+        format!(
+            "autokernel::columns::load<kIsWhole>({name}, {} + row * args.{ld}, column, args.columns);",
+            address(operand)
+        )
     }));
+    out.lines(
+        of_rows(body).map(|operand| {
+            format!("{} = autokernel::rows::to_f32({}[row]);", element(&operand.name), address(operand))
+        }),
+    );
     out.lines(["}", "};"]);
 }
 
@@ -167,7 +193,7 @@ fn shared(out: &mut Lines, body: &Body) {
     for operand in body.inputs() {
         let (name, from) = (element(&operand.name), address(operand));
         match operand.kind {
-            Kind::Row => out.line(format!("autokernel::columns::load({name}, {from}, column, args.columns);")),
+            Kind::Row => out.line(format!("autokernel::columns::load<false>({name}, {from}, column, args.columns);")),
             Kind::Scalar => out.line(format!("{name} = args.{name};")),
             Kind::DeviceScalar => out.line(format!("{name} = autokernel::rows::to_f32(*{from});")),
             Kind::Matrix | Kind::Column | Kind::Index => {}
@@ -179,15 +205,10 @@ fn shared(out: &mut Lines, body: &Body) {
 fn add(out: &mut Lines, body: &Body) {
     let spelling = Spelling::Fast(body.precision());
     out.lines(["", "// Adds what a vector of a row gives."]);
-    out.line(format!("{FUNCTION} static void add(const Args& args, int64_t row, int column, const Shared& shared,"));
-    out.line("                                           const Inputs& inputs, Sums& sums) {");
-    for operand in body.inputs().filter(|operand| matches!(operand.kind, Kind::Column | Kind::Index)) {
-        out.line(format!(
-            "const float {} = autokernel::rows::to_f32({}[row]);",
-            element(&operand.name),
-            address(operand)
-        ));
-    }
+    out.line(format!(
+        "{FUNCTION} static void add(int64_t row, int column, const Shared& shared, const Inputs& inputs,"
+    ));
+    out.line("                                           Sums& sums) {");
     out.lines(["#pragma unroll", "for (int i = 0; i < kVector; ++i) {"]);
     for operand in body.inputs() {
         let name = element(&operand.name);
@@ -195,7 +216,7 @@ fn add(out: &mut Lines, body: &Body) {
             Kind::Matrix => out.line(format!("const float {name} = inputs.{name}[i];")),
             Kind::Row => out.line(format!("const float {name} = shared.{name}[i];")),
             Kind::Scalar | Kind::DeviceScalar => out.line(format!("const float {name} = shared.{name};")),
-            Kind::Column | Kind::Index => {}
+            Kind::Column | Kind::Index => out.line(format!("const float {name} = inputs.{name};")),
         }
     }
     indices(out, body, "column + i");
@@ -215,9 +236,9 @@ fn write(out: &mut Lines, body: &Body) {
     ]);
     out.line(format!("{FUNCTION} static void write(const Args& args, int column, Value value) {{"));
     for (at, (output, fold, _)) in folds(body).enumerate() {
-        let (ty, op) = (cuda_type(output), operation(fold));
+        let ty = cuda_type(output);
         let over = if fold == Reduction::Mean { " / args.rows" } else { "" };
-        let value = format!("autokernel::from_f32<{ty}>(float(value({op}{{}}, {at}){over}))");
+        let value = format!("autokernel::from_f32<{ty}>(float(value({at}){over}))");
         out.line(format!("{}[column] = {value};", address(output)));
     }
     out.line("}");

@@ -5,11 +5,10 @@ namespace {
 
 // How: threads, and the rows that a block takes.
 struct Schedule {
-  static constexpr int kThreadsPerRow = 16;
-  static constexpr int kRowsPerBlock = 16;
+  static constexpr int kThreadsPerRow = 32;
+  static constexpr int kRowsPerBlock = 8;
   static constexpr int kVector = 8;
   static constexpr int kVectors = 4;
-  static constexpr int kTurns = 8;
   static constexpr int kCluster = 0;
 };
 
@@ -24,8 +23,9 @@ struct Args {
   int rows;
   int columns;
   void* partials;
+  void* arrivals;
 };
-static_assert(sizeof(Args) == 64, "the launch packs as many bytes");
+static_assert(sizeof(Args) == 72, "the launch packs as many bytes");
 
 // What must be computed.
 struct Problem {
@@ -52,12 +52,20 @@ struct Problem {
     }
   };
 
-  // A vector of each matrix.
+  // Whether all vectors of all matrices are aligned.
+  __device__ __forceinline__ static bool is_aligned(const Args& args) {
+    return autokernel::rows::is_aligned<kVector>(static_cast<const autokernel::bf16*>(args.x_), args.x_ld);
+  }
+
+  // A vector of each matrix, and what is of its row.
   struct Inputs {
     autokernel::rows::Packed<autokernel::bf16, kVector> x_;
+    float scale_;
 
+    template <bool kIsWhole>
     __device__ __forceinline__ void load(const Args& args, int64_t row, int column) {
-      autokernel::columns::load(x_, static_cast<const autokernel::bf16*>(args.x_) + row * args.x_ld, column, args.columns);
+      autokernel::columns::load<kIsWhole>(x_, static_cast<const autokernel::bf16*>(args.x_) + row * args.x_ld, column, args.columns);
+      scale_ = autokernel::rows::to_f32(static_cast<const autokernel::f32*>(args.scale_)[row]);
     }
   };
 
@@ -66,17 +74,17 @@ struct Problem {
     autokernel::rows::Packed<autokernel::f16, kVector> weight_;
 
     __device__ __forceinline__ Shared(const Args& args, int column) {
-      autokernel::columns::load(weight_, static_cast<const autokernel::f16*>(args.weight_), column, args.columns);
+      autokernel::columns::load<false>(weight_, static_cast<const autokernel::f16*>(args.weight_), column, args.columns);
     }
   };
 
   // Adds what a vector of a row gives.
-  __device__ __forceinline__ static void add(const Args& args, int64_t row, int column, const Shared& shared,
-                                             const Inputs& inputs, Sums& sums) {
-    const float scale_ = autokernel::rows::to_f32(static_cast<const autokernel::f32*>(args.scale_)[row]);
+  __device__ __forceinline__ static void add(int64_t row, int column, const Shared& shared, const Inputs& inputs,
+                                             Sums& sums) {
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
       const float x_ = inputs.x_[i];
+      const float scale_ = inputs.scale_;
       const float weight_ = shared.weight_[i];
       const float y_ = (x_ * scale_);
       sums.total_[i] = autokernel::rows::Sum::combine(sums.total_[i], (y_ * weight_));
@@ -87,22 +95,17 @@ struct Problem {
   // Writes a column, of which `value` gives what an output was reduced to.
   template <typename Value>
   __device__ __forceinline__ static void write(const Args& args, int column, Value value) {
-    static_cast<autokernel::f32*>(args.total_)[column] = autokernel::from_f32<autokernel::f32>(float(value(autokernel::rows::Sum{}, 0)));
-    static_cast<autokernel::bf16*>(args.most_)[column] = autokernel::from_f32<autokernel::bf16>(float(value(autokernel::rows::Max{}, 1)));
+    static_cast<autokernel::f32*>(args.total_)[column] = autokernel::from_f32<autokernel::f32>(float(value(0)));
+    static_cast<autokernel::bf16*>(args.most_)[column] = autokernel::from_f32<autokernel::bf16>(float(value(1)));
   }
 };
 
 using Kernel = autokernel::columns::Columns<Problem, Schedule, Args>;
-static_assert(Kernel::kThreads == 256 && Kernel::kStrip == 128, "the launch has as many");
+static_assert(Kernel::kThreads == 256 && Kernel::kStrip == 256, "the launch has as many");
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(256)
-autokernel_rows_column_sum_column_max_bf16_f74efe599d5a_5f98aa5a2e69(const __grid_constant__ Args args) {
-  Kernel::reduce_parts(args);
-}
-
-extern "C" __global__ void __launch_bounds__(128)
-autokernel_rows_column_sum_column_max_bf16_f74efe599d5a_5f98aa5a2e69_together(const __grid_constant__ Args args) {
-  Kernel::bring_together(args);
+extern "C" __global__ void __launch_bounds__(256, 2)
+autokernel_rows_column_sum_column_max_bf16_f74efe599d5a_7221b8ecfb93(const __grid_constant__ Args args) {
+  Kernel::reduce(args);
 }
