@@ -20,9 +20,9 @@ const PAIRED_BYTES: u32 = 32 << 10;
 const SHARED: u32 = 128 << 10;
 const ALONE_BYTES: u32 = 64 << 10;
 const READ_AGAIN: u32 = 32 << 10;
-/// Columns, about, of rows that begin anywhere; threads of a block that takes those, columns of each, and blocks an SM.
+/// Columns, about, of rows that begin anywhere; bytes of each thread of a block that takes those, and blocks an SM.
 const SHIFTED_COLUMNS: u32 = 4096;
-const SHIFTED_THREADS: u32 = 256;
+const SHIFTED_BYTES: u32 = 32;
 const SHIFTED_BLOCKS: [u32; 3] = [4, 3, 2];
 
 impl RingSchedule {
@@ -66,16 +66,16 @@ impl RingSchedule {
         tried.find_map(|(held, stages, teams)| of(held, stages, teams))
     }
 
-    /// The schedule of blocks that keep `Row`s as rows that begin anywhere need them; none where there are no such `Row`s, and of elements of more
-    /// than 16 bits, for which the portable family leads.
+    /// The schedule of blocks that keep `Row`s as rows that begin anywhere need them; none where there are no such `Row`s.
     pub fn for_shifted(class: &Class, arch: Arch) -> Option<Self> {
         let vector = vector(class);
+        let threads_per_row = SHIFTED_COLUMNS * widest(class) / SHIFTED_BYTES;
         let of = |blocks_per_sm| RingSchedule {
-            threads_per_row: SHIFTED_THREADS,
+            threads_per_row,
             rows_per_block: 1,
             vector,
             cluster: 1,
-            vectors: SHIFTED_COLUMNS / SHIFTED_THREADS / vector,
+            vectors: SHIFTED_COLUMNS / threads_per_row / vector,
             stages: 1,
             keep: Keep::Values,
             keeps_rows: true,
@@ -83,8 +83,7 @@ impl RingSchedule {
             blocks_per_sm,
             draws: false,
         };
-        let tried = SHIFTED_BLOCKS.into_iter().filter(|_| widest(class) <= 2);
-        tried.map(of).find(|schedule| schedule.check(class, arch).is_ok())
+        SHIFTED_BLOCKS.into_iter().map(of).find(|schedule| schedule.check(class, arch).is_ok())
     }
 
     /// Whether its blocks keep `Row`s as rows that begin anywhere need them.
@@ -102,7 +101,7 @@ impl RingSchedule {
 }
 
 /// Bytes of the widest element.
-fn widest(class: &Class) -> u32 {
+pub(super) fn widest(class: &Class) -> u32 {
     class.matrices().map(|dtype| dtype.bytes()).max().unwrap_or(4)
 }
 

@@ -2,7 +2,7 @@
 
 use autokernel_core::Extents;
 
-use super::default::{leads, reads_again, row_bytes};
+use super::default::{leads, reads_again, row_bytes, widest};
 use super::schedule::RingSchedule;
 use crate::forecast::{Forecast, Machine};
 use crate::operation::Class as _;
@@ -19,6 +19,9 @@ const LOAD_US: f64 = 1.4;
 /// Of what the portable family takes, what rows take that begin anywhere and come by the ring, where that family reads several `Row`s again
 /// for each.
 const SHIFTED: f64 = 0.9;
+/// Gigabytes a second and SM of a memory from which on that is so of elements of more than 16 bits: an H200 has 36, an H100, where the portable
+/// family leads, 25.
+const FAST_MEMORY: f64 = 30.0;
 /// Rows of a team from which on what it begins later no longer matters.
 const FEW_TURNS: u32 = 4;
 /// Bytes of a row from which on `Row`s that are kept pay, where the portable family reads several again for each: those of a carried image that
@@ -57,7 +60,9 @@ impl Image {
         let teams = self.portable.machine.sm_count * blocks_per_sm / cluster;
         let [rows, columns] = [0, 1].map(|dim| extents.size(dim));
         let fills = 2 * columns > self.schedule.held_columns();
-        self.schedule.shifts() && reads_again(&self.portable.class) && fills && rows >= FEW_TURNS * teams
+        let Machine { memory_gb_per_s, sm_count, .. } = self.portable.machine;
+        let is_bound = widest(&self.portable.class) <= 2 || memory_gb_per_s > FAST_MEMORY * f64::from(sm_count);
+        self.schedule.shifts() && reads_again(&self.portable.class) && fills && is_bound && rows >= FEW_TURNS * teams
     }
 
     /// Rows of a length at which the family leads, that fill most of what threads hold, and of which every team has a few.
