@@ -97,8 +97,14 @@ impl RowsSchedule {
     /// nowhere then, and one that holds half as much, or a quarter, does where there are a few rows (`docs/results/rows-h100/choice-seed307.txt`).
     pub(super) fn beside_rings_of(self, columns: u32, class: &Class, arch: Arch) -> Self {
         let is_shared = (self.threads_per_row, self.cluster, self.blocks_per_sm) == (MOST_THREADS, 2, 1);
-        let alone = [self.vectors, self.vectors / 2].map(|vectors| RowsSchedule { vectors, cluster: 1, blocks_per_sm: 0, ..self });
-        let mut held = alone.into_iter().filter(|it| is_shared && columns >= self.held_columns() && it.check(class, arch).is_ok());
+        let alone = [self.vectors, self.vectors / 2].map(|vectors| RowsSchedule {
+            vectors,
+            cluster: 1,
+            blocks_per_sm: 0,
+            ..self
+        });
+        let mut held =
+            alone.into_iter().filter(|it| is_shared && columns >= self.held_columns() && it.check(class, arch).is_ok());
         held.next().unwrap_or(self)
     }
 
