@@ -140,8 +140,8 @@ __device__ __forceinline__ float element_of(const void* data, int at) {
 constexpr int power_of_two(int most, int least) { return least * 2 <= most ? power_of_two(most, least * 2) : least; }
 
 // Accesses that a lane requests before it waits for the first, in about so many registers. More than a few are code that is waited for.
-template <typename Body, int kRegisters>
-constexpr int kAtOnce = kRegisters / (kStatistics<Body> * kNeighbours) < 8 ? power_of_two(kRegisters / (kStatistics<Body> * kNeighbours), 1) : 8;
+template <typename Body, int kRegisters, int kRows>
+constexpr int kAtOnce = kRegisters / (kStatistics<Body> * kRows) < 8 ? power_of_two(kRegisters / (kStatistics<Body> * kRows), 1) : 8;
 constexpr int kTogetherRegisters = 64;  // of a warp that has no sums any more
 
 // How parts of a row become one. Bodies whose statistics depend on each other have their own.
@@ -203,7 +203,9 @@ __device__ __forceinline__ bool arrive(const Args& args, int tile, int warp, int
 // as there are to spare take others of the same rows. Most blocks come here once, so that what they wait for is the code, too: there is little.
 template <typename Body, int kWarps, int kRegisters = kTogetherRegisters, int kMost, typename Args>
 __device__ __forceinline__ void bring_together(const Args& args, const TileRows<kMost>& of, int columns, int warp) {
-  constexpr int kCount = kStatistics<Body>, kAccesses = kAtOnce<Body, kRegisters>;
+  constexpr int kCount = kStatistics<Body>;
+  constexpr int kRows = kRegisters < kCount * kNeighbours ? 1 : kNeighbours;  // at once
+  constexpr int kAccesses = kAtOnce<Body, kRegisters, kRows>;
   constexpr int kLanes = kAcross<ceil_div(kMost, kWarps)>, kSlices = kWarpSize / kLanes;
   static_assert(kLanes <= kWarpSize, "a warp has its share at once");
   using Row = RowOfParts<Body>;
@@ -213,55 +215,68 @@ __device__ __forceinline__ void bring_together(const Args& args, const TileRows<
   const int count = number < of.count ? parts.count() : 0;
   const int64_t stride = kSlices * parts.stride();
 
-  float reduced[kNeighbours][kCount];
-#pragma unroll
-  for (int i = 0; i < kNeighbours; ++i) {
-#pragma unroll
-    for (int statistic = 0; statistic < kCount; ++statistic) reduced[i][statistic] = Body::identity(statistic);
-  }
-#pragma unroll 1
-  for (int group = slice; group < count; group += kSlices * kAccesses) {
-    float loaded[kNeighbours][kCount][kAccesses];
-#pragma unroll
-    for (int statistic = 0; statistic < kCount; ++statistic) {
-      const float* from = parts.at(statistic, group, of.first + number);
-#pragma unroll
-      for (int access = 0; access < kAccesses; ++access, from += stride) {
-        const float none = Body::identity(statistic);
-        float4 of_rows = make_float4(none, none, none, none);
-        if (group + access * kSlices < count) of_rows = __ldcg(reinterpret_cast<const float4*>(from));
-        loaded[0][statistic][access] = of_rows.x, loaded[1][statistic][access] = of_rows.y;
-        loaded[2][statistic][access] = of_rows.z, loaded[3][statistic][access] = of_rows.w;
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < kNeighbours; ++i) Row::take(reduced[i], loaded[i]);
-  }
-#pragma unroll
-  for (int mask = kLanes; mask < kWarpSize; mask *= 2) {
-#pragma unroll
-    for (int i = 0; i < kNeighbours; ++i) {
-      float other[kCount][1];
-#pragma unroll
-      for (int statistic = 0; statistic < kCount; ++statistic) other[statistic][0] = __shfl_xor_sync(~0u, reduced[i][statistic], mask);
-      Row::take(reduced[i], other);
-    }
-  }
-
-  // All lanes of a row have the same of it: they share what becomes of its neighbours.
   Folded<Body> folded;
 #pragma unroll 1
-  for (int i = slice; i < kNeighbours; i += kSlices) {
-    if (number + i >= of.count) break;
-    float of_row[kCount];
+  for (int neighbour = 0; neighbour < kNeighbours; neighbour += kRows) {
+    float reduced[kRows][kCount];
 #pragma unroll
-    for (int statistic = 0; statistic < kCount; ++statistic) {
-      const float first = i % 2 == 0 ? reduced[0][statistic] : reduced[1][statistic];
-      const float second = i % 2 == 0 ? reduced[2][statistic] : reduced[3][statistic];
-      of_row[statistic] = i < 2 ? first : second;
+    for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+      for (int statistic = 0; statistic < kCount; ++statistic) reduced[i][statistic] = Body::identity(statistic);
     }
-    Row::settle(of_row, columns);
-    folded.finish(args, of.first + number + i, of_row);
+#pragma unroll 1
+    for (int group = slice; group < count; group += kSlices * kAccesses) {
+      float loaded[kRows][kCount][kAccesses];
+#pragma unroll
+      for (int statistic = 0; statistic < kCount; ++statistic) {
+        const float* from = parts.at(statistic, group, of.first + number + neighbour);
+#pragma unroll
+        for (int access = 0; access < kAccesses; ++access, from += stride) {
+          const float none = Body::identity(statistic);
+          const bool is_there = group + access * kSlices < count;
+          if constexpr (kRows == 1) {
+            loaded[0][statistic][access] = is_there ? __ldcg(from) : none;
+          } else {
+            float4 of_rows = make_float4(none, none, none, none);
+            if (is_there) of_rows = __ldcg(reinterpret_cast<const float4*>(from));
+            loaded[0][statistic][access] = of_rows.x, loaded[1][statistic][access] = of_rows.y;
+            loaded[2][statistic][access] = of_rows.z, loaded[3][statistic][access] = of_rows.w;
+          }
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) Row::take(reduced[i], loaded[i]);
+    }
+#pragma unroll
+    for (int mask = kLanes; mask < kWarpSize; mask *= 2) {
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) {
+        float other[kCount][1];
+#pragma unroll
+        for (int statistic = 0; statistic < kCount; ++statistic) other[statistic][0] = __shfl_xor_sync(~0u, reduced[i][statistic], mask);
+        Row::take(reduced[i], other);
+      }
+    }
+
+    // All lanes of a row have the same of it: they share what becomes of its neighbours.
+#pragma unroll 1
+    for (int i = slice; i < kNeighbours; i += kSlices) {
+      if (number + i >= of.count) break;
+      if (kRows == 1 && i != neighbour) continue;
+      float of_row[kCount];
+#pragma unroll
+      for (int statistic = 0; statistic < kCount; ++statistic) {
+        if constexpr (kRows == 1) {
+          of_row[statistic] = reduced[0][statistic];
+        } else {
+          const float first = i % 2 == 0 ? reduced[0][statistic] : reduced[1][statistic];
+          const float second = i % 2 == 0 ? reduced[2][statistic] : reduced[3][statistic];
+          of_row[statistic] = i < 2 ? first : second;
+        }
+      }
+      Row::settle(of_row, columns);
+      folded.finish(args, of.first + number + i, of_row);
+    }
   }
   folded.leave(args, of.tile * kWarps + warp, of.tiles * kWarps);
 }
