@@ -62,7 +62,8 @@ impl Forecast for Image {
     fn predicted_ms(&self, extents: &Extents) -> f64 {
         if self.class.is_by_columns() {
             let Image { class, schedule, machine } = self;
-            let us = columns::model::predicted_us(class, schedule, extents, *machine, self.bytes_per_us());
+            let blocks = machine.sm_count * resident_blocks(schedule, class);
+            let us = columns::model::predicted_us(class, schedule, extents, blocks, self.bytes_per_us());
             return (LAUNCH_US + us) * 1e-3;
         }
         let limits = self.limits_us(extents);

@@ -2,10 +2,8 @@
 
 use autokernel_core::Extents;
 
-use crate::forecast::Machine;
 use crate::operation::Class as _;
 use crate::rows::problem::Class;
-use crate::rows::rules::resident_blocks;
 use crate::rows::schedule::RowsSchedule;
 
 /// What blocks that share a strip take beside its bytes, in microseconds: they leave their parts and learn who is last.
@@ -17,20 +15,13 @@ const PARTS_US: f64 = 0.7;
 const WIDE_BYTES: f64 = 512.0;
 const NARROW: f64 = 0.03;
 
-/// Microseconds beside those of a launch.
-pub fn predicted_us(
-    class: &Class,
-    schedule: &RowsSchedule,
-    extents: &Extents,
-    machine: Machine,
-    bytes_per_us: f64,
-) -> f64 {
+/// Microseconds beside those of a launch, on a GPU that holds so many blocks at once.
+pub fn predicted_us(class: &Class, schedule: &RowsSchedule, extents: &Extents, blocks: u32, bytes_per_us: f64) -> f64 {
     let (rows, columns) = (f64::from(extents.size(0)), f64::from(extents.size(1)));
     let strip = f64::from(schedule.threads_per_row * schedule.vector);
     let strips = (columns / strip).ceil().max(1.0);
     let units = (rows / f64::from(schedule.rows_per_block * schedule.vectors)).ceil().max(1.0);
-    let blocks = f64::from(machine.sm_count * resident_blocks(schedule, class));
-    let parts = (blocks / strips).min(units);
+    let parts = (f64::from(blocks) / strips).min(units);
     let leaving = if parts > 1.0 {
         let readers = (f64::from(schedule.threads()) / strip).max(1.0);
         LEAVING_US + (parts / readers / PARTS_AT_ONCE).ceil() * PARTS_US
@@ -46,19 +37,13 @@ pub fn predicted_us(
 
 #[cfg(test)]
 mod tests {
-    use autokernel_core::{Arch, ComputeCapability};
+    use autokernel_core::Arch;
 
     use super::*;
     use crate::rows::model::portfolio;
     use crate::rows::plan::extents;
+    use crate::rows::rules::resident_blocks;
     use crate::rows::{Problem, cases};
-
-    const H200: Machine = Machine {
-        capability: ComputeCapability::new(9, 0),
-        sm_count: 132,
-        matrix_tflops: 989.4,
-        memory_gb_per_s: 4800.0,
-    };
 
     #[test]
     fn short_rows_have_narrow_strips_and_long_ones_wide_ones() {
@@ -66,7 +51,9 @@ mod tests {
         let carried = portfolio(&class, Arch::SM_90A);
         let threads_along = |columns: u32| {
             let extents = extents((1 << 26) / columns, columns);
-            let us = |schedule: &RowsSchedule| predicted_us(&class, schedule, &extents, H200, 4.656e6);
+            // An H200's.
+            let blocks = |schedule: &RowsSchedule| 132 * resident_blocks(schedule, &class);
+            let us = |schedule: &RowsSchedule| predicted_us(&class, schedule, &extents, blocks(schedule), 4.656e6);
             let chosen = carried.iter().min_by(|left, right| us(left).total_cmp(&us(right))).unwrap();
             chosen.threads_per_row
         };
