@@ -29,7 +29,7 @@ use gpu_tests::rows::{BODIES, NamedBody, rings};
 use gpu_tests::{settings, skip};
 
 const MEASURED: [&str; 6] = ["softmax", "rms_norm", "layer_norm", "add_rms_norm", "silu_mul", "row_sum"];
-/// Reductions along columns: the gradients of a bias, and of a norm's weight and bias.
+/// Reductions along columns, timed beside those: the gradients of a bias, and of a norm's weight and bias.
 const ALONG_COLUMNS: [NamedBody; 2] = [
     NamedBody {
         name: "bias_gradient",

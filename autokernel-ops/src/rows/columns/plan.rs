@@ -22,10 +22,10 @@ pub const fn strip(schedule: &RowsSchedule) -> u32 {
 /// The launch of the kernel called `symbol`, of which an SM holds so many blocks.
 pub fn plan(operands: &[Operand], schedule: &RowsSchedule, blocks_per_sm: u32, symbol: String) -> LaunchPlan {
     let outputs = operands.iter().filter(|operand| operand.role == Role::Output).count();
-    let part = strip(schedule) * u32::try_from(outputs).unwrap_or(u32::MAX) * f32_bytes();
+    let part = strip(schedule) * u32::try_from(outputs).unwrap_or(u32::MAX) * bytes_of::<f32>();
     let columns = Axis { dim: COLUMNS, step: strip(schedule) };
     let whole = Axis { dim: COLUMNS, step: u32::MAX };
-    let arrivals = Buffer { bytes: u32_bytes(), each: Each::Part([columns, whole]), contents: Contents::Zeros };
+    let arrivals = Buffer { bytes: bytes_of::<u32>(), each: Each::Part([columns, whole]), contents: Contents::Zeros };
     let workspace = vec![Buffer::of_block(PARTS_OF_BLOCK * part, Contents::Anything), arrivals];
     let kernel = KernelStep {
         symbol,
@@ -58,12 +58,8 @@ pub fn reference(operands: &[Operand], symbol: String) -> LaunchPlan {
     LaunchPlan::of_kernel(kernel, Vec::new())
 }
 
-const fn f32_bytes() -> u32 {
-    size_of::<f32>() as u32
-}
-
-const fn u32_bytes() -> u32 {
-    size_of::<u32>() as u32
+const fn bytes_of<T>() -> u32 {
+    size_of::<T>() as u32
 }
 
 /// What each operand needs, the extents, and where in the workspace what lies.
