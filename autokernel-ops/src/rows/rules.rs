@@ -156,7 +156,9 @@ pub const RULES: &[Rule<S, Class>] = &[
         words: "vectors * (registers of a vector of each input, or of what is kept if that is more) + 2 * vector + 16, \
                 and 3 for each operand but indices beyond 5, and 4 for each function beyond the first, but at least 64, and what a \
                 vector of each Row takes beyond 8, and 3 * vector for each reduction of a pass, or output, and Row \
-                beyond 3, and 48 for 8 vectors unless blocks stay, and 16 where inputs of more than 3 matrices are kept, is at most 255, and at most 65536 / threads",
+                beyond 3, and 48 for 8 vectors unless blocks stay, and 16 where inputs of more than 3 matrices are kept, is at most 255, and at most 65536 / threads; of a reduction along columns it is vectors * \
+                (registers of a vector of each matrix, and 1 for each Column) + vector for each output and Row, and 28 for one matrix alone, else 36, \
+                12 without cluster, 32 and more for functions, and 4 for each vector of an operand beyond the first",
         holds: |s, class, _| registers(s, class) <= available(s),
         reason: |s, class, _| {
             let (needed, available) = (registers(s, class), available(s));
@@ -191,6 +193,9 @@ pub(super) fn requests_rows(s: &S, class: &Class) -> bool {
 
 /// Registers of a thread for a class.
 pub(super) fn registers(s: &S, class: &Class) -> u32 {
+    if class.is_by_columns() {
+        return columns::registers(s, class);
+    }
     let (held, beside) = parts_of_registers(s, class);
     held.max(LEAST_REGISTERS) + beside
 }
@@ -205,8 +210,6 @@ fn parts_of_registers(s: &S, class: &Class) -> (u32, u32) {
     let rows: u32 = class.read_rows().map(|dtype| (s.vector * dtype.bytes()).div_ceil(4)).sum();
     let rest = OPERAND_REGISTERS * operands + class.cost.registers + class.cost.constants();
     let many = if s.vectors > FEW_VECTORS && s.blocks_per_sm == 0 { MANY_VECTORS_REGISTERS } else { 0 };
-    // Along columns each output has a sum for each column of a vector.
-    let rest = rest + s.vector * u32::try_from(class.folds.len()).unwrap_or(u32::MAX);
     let passing = PASSING_REGISTERS * s.vector * class.passing().saturating_sub(FEW_PASSING);
     let keeps_many = s.keep == Keep::Inputs && class.read_matrices().count() > FEW_MATRICES;
     let matrices = if keeps_many { MANY_MATRICES_REGISTERS } else { 0 };
@@ -233,8 +236,7 @@ pub(super) fn prefetch_bytes(s: &S, class: &Class) -> u32 {
 
 /// Blocks of a schedule that one multiprocessor holds at once: what a kernel is compiled for.
 pub(super) fn resident_blocks(s: &S, class: &Class) -> u32 {
-    let registers = if class.is_by_columns() { columns::registers(s, class) } else { registers(s, class) };
-    let registers = registers.next_multiple_of(REGISTER_STEP).max(REGISTER_STEP);
+    let registers = registers(s, class).next_multiple_of(REGISTER_STEP).max(REGISTER_STEP);
     let threads = s.threads().max(1);
     let warps = PARTITIONS * (REGISTER_FILE / PARTITIONS / (registers * WARP_THREADS));
     (warps * WARP_THREADS / threads).min(SM_THREADS / threads).clamp(1, SM_BLOCKS)
