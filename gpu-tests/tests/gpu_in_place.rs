@@ -29,12 +29,11 @@ fn what_is_written_over_is_read_before_on_an_emulated_gpu_of_each_arch() {
 #[test]
 fn what_is_written_over_is_read_before_on_a_gpu() {
     let Some(device) = skip::gpu("in_place::what_is_written_over_is_read_before_on_a_gpu") else { return };
-    for rows in [1, 3, 17, 300] {
-        for columns in [1, 8, 77, 256, 1000, 1024, 4096, 4099, 8192, 16_384, 32_769, 65_536, 70_001, 131_072] {
-            check(&device, rows, columns).unwrap();
-        }
+    for columns in [1, 8, 77, 256, 1000, 1024, 4096, 4099, 8192, 16_384, 32_769, 65_536, 70_001, 131_072] {
+        check(&device, 1, columns).unwrap();
+        check(&device, 5, columns).unwrap();
     }
-    for (rows, columns) in [(2048, 4096), (4096, 512), (130, 262_144)] {
+    for (rows, columns) in [(300, 77), (1000, 512), (400, 4096), (260, 4099)] {
         check(&device, rows, columns).unwrap();
     }
 }
