@@ -6,6 +6,7 @@
 //! over to a GPU nobody measured.
 
 mod batches;
+mod bodies;
 mod constants;
 mod copies;
 mod forecast;
