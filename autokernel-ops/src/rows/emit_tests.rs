@@ -45,6 +45,16 @@ fn add_rms_norm_of_a_few_columns_is_as_golden_and_requests_its_weights_with_the_
 }
 
 #[test]
+fn a_row_that_no_pass_reads_is_not_requested() {
+    let mut body = cases::add_rms_norm();
+    body.operands.insert(3, cases::reads("unread", Kind::Row, Dtype::F32));
+    let problem = Problem::new(body).unwrap();
+    let (source, _) = kernel(&problem, &RowsSchedule::for_columns(&problem.class(), 256, Arch::SM_80));
+    assert!(source.cuda.contains("visit(inputs.weight_, places.weight_)"), "{}", source.cuda);
+    assert!(!source.cuda.contains("inputs.unread_"), "{}", source.cuda);
+}
+
+#[test]
 fn columns_are_read_and_written_between_passes_as_golden() {
     expect_file!["golden/statistics_sm80.cu"].assert_eq(&emitted(cases::statistics()));
 }
