@@ -162,6 +162,7 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
         (NORM_BEHIND, 8192),
         (QUANTISE, 8192),
         (QUANTISE_ROWS, 8192),
+        (SCALED_BEHIND, 8192),
         (LOSS_BEHIND, 32_768),
     ] {
         let problem = problem_of_rows(&syn::parse_str(source)?)?;
@@ -271,7 +272,7 @@ fn gated_schedules() -> [Sm90Schedule; 28] {
 }
 
 /// Schedules for 8-bit floats that may lead: large tiles for many rows, transposed ones for few.
-fn fp8_schedules() -> [Sm90Schedule; 21] {
+fn fp8_schedules() -> [Sm90Schedule; 22] {
     let [narrow, broad] = [8, 16].map(|group| Raster { group, ..Raster::PLAIN });
     let plain = Sm90Schedule { consumers: 2, raster: narrow, ..Sm90Schedule::PLAIN };
     let wide = Sm90Schedule { tile_n: 256, ..plain };
@@ -289,6 +290,7 @@ fn fp8_schedules() -> [Sm90Schedule; 21] {
         Sm90Schedule { cluster_m: 2, ..ping_pong },
         Sm90Schedule { cluster_m: 2, raster: broad, ..ping_pong },
         Sm90Schedule { tile_n: 160, stages: 5, cluster_m: 2, ..ping_pong },
+        Sm90Schedule { tile_n: 192, stages: 4, ..ping_pong },
         Sm90Schedule { tile_n: 192, stages: 4, cluster_m: 2, ..ping_pong },
         Sm90Schedule { tile_m: 64, tile_n: 256, stages: 5, cluster_m: 2, ..ping_pong },
         more,

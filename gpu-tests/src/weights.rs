@@ -44,14 +44,28 @@ fn numbers(rng: &mut StdRng, count: usize, bits: u32) -> Vec<i8> {
     (0..count).map(|_| rng.random_range(-most..most) as i8).collect()
 }
 
-/// Powers of two.
-fn scales(rng: &mut StdRng, count: usize) -> Vec<f32> {
-    (0..count).map(|_| 2f32.powi(rng.random_range(-3..=2))).collect()
+/// Powers of two about that one, and zeros among them, so that sums of what is scaled by them are exact.
+fn scales(rng: &mut StdRng, count: usize, about: i32) -> Vec<f32> {
+    let mut one = || if rng.random_range(0..16) == 0 { 0.0 } else { 2f32.powi(about + rng.random_range(-3..=2)) };
+    (0..count).map(|_| one()).collect()
+}
+
+/// What scales are about: one mostly, else so little that they and the results are no normal numbers, or so much that results are near the
+/// largest. `least` is that of the scales' type; `most` leaves room for a sum.
+fn magnitude(rng: &mut StdRng, least: i32, most: i32) -> i32 {
+    [0, 0, least, most][rng.random_range(0..4)]
 }
 
 fn small(rng: &mut StdRng, count: usize) -> Vec<f32> {
     (0..count).map(|_| f32::from(rng.random_range(-4i8..=4))).collect()
 }
+
+/// Every how many seeds tiles are wide and K takes several stages.
+const WIDE_SEEDS: u64 = 8;
+/// Beside so large scales activations are as small as their type has them.
+const HUGE: i32 = 100;
+/// The smallest power of two that a bf16 is.
+const LEAST_OF_BF16: i32 = -133;
 
 /// `x · (w · scales)ᵀ`, a scale for each `group` numbers of a row.
 fn product([m, n, k]: [usize; 3], x: &[f32], w: &[i8], scales: &[f32], group: usize) -> Vec<f32> {
@@ -74,7 +88,9 @@ fn product([m, n, k]: [usize; 3], x: &[f32], w: &[i8], scales: &[f32], group: us
 pub fn check(device: &Device, seeds: u64) -> Result<()> {
     for seed in 0..seeds {
         let mut rng = StdRng::seed_from_u64(seed);
-        let sizes = [rng.random_range(1..40), rng.random_range(1..300), rng.random_range(1..300)];
+        // Wide tiles, and several stages of K, now and then.
+        let most = if seed % WIDE_SEEDS == WIDE_SEEDS - 1 { [300, 300, 1500] } else { [40, 300, 300] };
+        let sizes = most.map(|most| rng.random_range(1..most));
         check_bytes(device, &mut rng, sizes)?;
         let [m, n, k] = sizes;
         check_packed(device, &mut rng, [m, n, k.div_ceil(128) * 128])?;
@@ -85,8 +101,11 @@ pub fn check(device: &Device, seeds: u64) -> Result<()> {
 }
 
 fn check_bytes(device: &Device, rng: &mut StdRng, [m, n, k]: [usize; 3]) -> Result<()> {
-    let (x, w) = (small(rng, m * k), numbers(rng, n * k, 8));
-    let (scale, bias) = (scales(rng, n), small(rng, n));
+    let about = magnitude(rng, -140, HUGE);
+    let of_x = if about == HUGE && rng.random() { 2f32.powi(LEAST_OF_BF16) } else { 1.0 };
+    let x: Vec<f32> = small(rng, m * k).into_iter().map(|x| x * of_x).collect();
+    let w = numbers(rng, n * k, 8);
+    let (scale, bias) = (scales(rng, n, about), small(rng, n));
     let of_bf16 = |values: &[f32]| values.iter().map(|value| bf16::from_f32(*value)).collect::<Vec<_>>();
     let mut out = Matrix::zeros(device, m, n)?;
     bytes(
@@ -103,7 +122,8 @@ fn check_bytes(device: &Device, rng: &mut StdRng, [m, n, k]: [usize; 3]) -> Resu
 }
 
 fn check_packed(device: &Device, rng: &mut StdRng, [m, n, k]: [usize; 3]) -> Result<()> {
-    let (x, w, scale) = (small(rng, m * k), numbers(rng, n * k, 4), scales(rng, k / 128 * n));
+    let about = magnitude(rng, -21, 13);
+    let (x, w, scale) = (small(rng, m * k), numbers(rng, n * k, 4), scales(rng, k / 128 * n, about));
     let of_f16 = |values: &[f32]| values.iter().map(|value| f16::from_f32(*value)).collect::<Vec<_>>();
     let mut out = Matrix::zeros(device, m, n)?;
     packed(
@@ -117,8 +137,8 @@ fn check_packed(device: &Device, rng: &mut StdRng, [m, n, k]: [usize; 3]) -> Res
 }
 
 fn check_gated(device: &Device, rng: &mut StdRng, [m, n, k]: [usize; 3]) -> Result<()> {
-    let x = small(rng, m * k);
-    let mut factor = || (numbers(rng, n * k, 4), scales(rng, k / 32 * n));
+    let (x, about) = (small(rng, m * k), magnitude(rng, -130, HUGE));
+    let mut factor = || (numbers(rng, n * k, 4), scales(rng, k / 32 * n, about));
     let ((gate, of_gate), (up, of_up)) = (factor(), factor());
     let of_bf16: Vec<bf16> = x.iter().map(|value| bf16::from_f32(*value)).collect();
     let packed = |numbers: &[i8]| Matrix::from_slice(device, &pack(numbers, k)?, n, k / 2);
@@ -135,7 +155,8 @@ fn check_gated(device: &Device, rng: &mut StdRng, [m, n, k]: [usize; 3]) -> Resu
 
 fn check_shifted(device: &Device, rng: &mut StdRng, [m, n, k]: [usize; 3]) -> Result<()> {
     const GROUP: usize = 64;
-    let (x, w, scale) = (small(rng, m * k), numbers(rng, n * k, 4), scales(rng, k / GROUP * n));
+    let about = magnitude(rng, LEAST_OF_BF16 + 3, HUGE);
+    let (x, w, scale) = (small(rng, m * k), numbers(rng, n * k, 4), scales(rng, k / GROUP * n, about));
     let zeros: Vec<i8> = scale.iter().map(|_| rng.random_range(-8..=8)).collect();
     let of_bf16 = |values: &[f32]| values.iter().map(|value| bf16::from_f32(*value)).collect::<Vec<_>>();
     let mut out = Matrix::zeros(device, m, n)?;
@@ -149,6 +170,38 @@ fn check_shifted(device: &Device, rng: &mut StdRng, [m, n, k]: [usize; 3]) -> Re
     let zero = |at: usize| zeros[at % k / GROUP * n + at / k];
     let less_zeros: Vec<i8> = w.iter().enumerate().map(|(at, number)| number - zero(at)).collect();
     assert_eq!(out.to_vec()?, product([m, n, k], &x, &less_zeros, &scale, GROUP), "shifted, {m}x{n}x{k}");
+    Ok(())
+}
+
+/// Scales so small that what groups are scaled to is below the smallest numbers that fp32 has: sums of groups are kept as 64ths until the end,
+/// so that each is off by half of 64 of these at most.
+///
+/// # Errors
+/// A launch fails.
+///
+/// # Panics
+/// One is further off.
+pub fn check_smallest(device: &Device) -> Result<()> {
+    const LEAST: i32 = -149;
+    let mut rng = StdRng::seed_from_u64(5);
+    let [m, n, k, group] = [20, 70, 256, 64];
+    let (x, w) = (small(&mut rng, m * k), numbers(&mut rng, n * k, 4));
+    let scale = vec![2f32.powi(LEAST_OF_BF16); k / group * n];
+    let x: Vec<f32> = x.iter().map(|x| x * 2f32.powi(-14)).collect();
+    let of_bf16 = |values: &[f32]| values.iter().map(|value| bf16::from_f32(*value)).collect::<Vec<_>>();
+    let mut out = Matrix::zeros(device, m, n)?;
+    shifted(
+        &Matrix::from_slice(device, &of_bf16(&x), m, k)?,
+        &Matrix::from_slice(device, &pack(&w, k)?, n, k / 2)?,
+        &Matrix::from_slice(device, &vec![0i8; scale.len()], k / group, n)?,
+        &Matrix::from_slice(device, &of_bf16(&scale), k / group, n)?,
+        &mut out,
+    )?;
+    let allowed = (k / group) as f64 * 32.0 * 2f64.powi(LEAST);
+    for (at, (got, expected)) in out.to_vec()?.into_iter().zip(product([m, n, k], &x, &w, &scale, group)).enumerate() {
+        let off = (f64::from(got) - f64::from(expected)).abs();
+        assert!(off <= allowed, "element {at} is {got:e}, not {expected:e}");
+    }
     Ok(())
 }
 

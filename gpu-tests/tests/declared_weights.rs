@@ -6,6 +6,7 @@ use gpu_tests::{skip, weights};
 #[test]
 fn weights_of_few_bits_are_multiplied_exactly_on_the_cpu() {
     weights::check(&Device::cpu(), 12).unwrap();
+    weights::check_smallest(&Device::cpu()).unwrap();
 }
 
 #[test]
@@ -16,7 +17,9 @@ fn weights_of_few_bits_are_multiplied_exactly_on_an_emulated_hopper() {
             return skip::log(test, reason);
         }
     }
-    weights::check(&Device::emulated_with(Emulation::new(Arch::SM_90A).seed(7)).unwrap(), 3).unwrap();
+    let device = Device::emulated_with(Emulation::new(Arch::SM_90A).seed(7)).unwrap();
+    weights::check(&device, 3).unwrap();
+    weights::check_smallest(&device).unwrap();
 }
 
 #[test]

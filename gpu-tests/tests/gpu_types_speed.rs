@@ -2,18 +2,19 @@
 //!
 //! A measurement, so it is asked for: `cargo test --release -p gpu-tests --features speed --test gpu_types_speed -- --ignored
 //! --nocapture`. cuBLASLt leaves products of i8 as whole numbers of 32 bits, unscaled: what stands beside it is our product in f32,
-//! which writes as many bytes, and the one that is scaled by rows and columns into bf16, for which it would need another kernel.
+//! which writes as many bytes, and the one that is scaled by rows and columns into bf16, which is also held against cuBLASLt's and a kernel
+//! behind it that scales. `AUTOKERNEL_SHAPES=4096x4096x4096` are taken in the place of those that are listed.
 //! Sets of operands rotate past the L2 cache. Each kernel is run by the schedule that is fastest at the shape, cuBLASLt by the fastest
 //! of its algorithms. A wrong result is a failure: i8 must give cuBLASLt's numbers, as f32, tf32 what its tolerance allows.
 
 use std::cell::RefCell;
 
-use autokernel::timing::{Cache, Timer};
+use autokernel::timing::{Cache, Timer, Work};
 use autokernel::{
     Argument, Column, CompiledKernel, Device, Dtype, Element, Extents, Matrix, Number, Row, bf16, matmul,
 };
 use autokernel_baseline::{CublasLt, Epilogue, Gemm, GemmProblem, HEURISTICS, fastest};
-use gpu_tests::bodies::{I8_SCALED, I8_SUMS, TF32_SUMS, TIMED_IMAGES};
+use gpu_tests::bodies::{I8_SCALED, I8_SUMS, SCALED_BEHIND, TF32_SUMS, TIMED_IMAGES};
 use gpu_tests::ranking::under_load;
 use gpu_tests::settings;
 use gpu_tests::timed::{self, Drawn};
@@ -67,6 +68,12 @@ impl<T: Element> Set<T> {
             return kernel.launch(device, &mut [x, w, of_rows.view().into(), of_columns.view().into(), scaled.into()]);
         }
         kernel.launch(device, &mut [x, w, sums.into()])
+    }
+
+    /// What cuBLASLt leaves to another kernel. Words of whole numbers are read as floats, which takes as long.
+    fn scale(&mut self, device: &Device, kernel: &CompiledKernel) -> autokernel::Result<()> {
+        let Set { of_rows, of_columns, sums, scaled, .. } = self;
+        kernel.launch(device, &mut [(&*sums).into(), of_rows.view().into(), of_columns.view().into(), scaled.into()])
     }
 }
 
@@ -144,7 +151,7 @@ fn shapes() -> Vec<(u32, u32, u32)> {
     let mut one_of = |of: &[u32]| *of.choose(&mut rng).expect("there are some");
     let drawn =
         (0..settings::number("AUTOKERNEL_CASES", 6)).map(|_| (one_of(&ROWS), one_of(&COLUMNS), one_of(&COLUMNS)));
-    SHAPES.into_iter().chain(drawn).collect()
+    settings::shapes("AUTOKERNEL_SHAPES").unwrap_or_else(|| SHAPES.to_vec()).into_iter().chain(drawn).collect()
 }
 
 /// Times the kernels of those names, on factors that `draw` draws, at every shape.
@@ -152,6 +159,8 @@ fn beside_cublaslt<T: Element>(test: &str, names: &[&'static str], draw: fn(&mut
     let Some(device) = timed::gpu(test, TIMED_IMAGES.len()) else { return };
     println!("{device}; medians of {ROUNDS} rounds of {LAUNCHES} launches, nt {}; above 1 is faster", T::DTYPE);
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
+    let behind = TIMED_IMAGES.iter().find(|image| image.name == SCALED_BEHIND.0).expect("it was compiled");
+    let behind = &behind.load(&device).unwrap();
     for (m, n, k) in shapes() {
         let (extents, sizes) = (matmul::extents(m, n, k), [m, n, k].map(|size| size as usize));
         let bytes = (sizes[0] + sizes[1]) * sizes[2] * T::DTYPE.bytes() as usize;
@@ -173,12 +182,26 @@ fn beside_cublaslt<T: Element>(test: &str, names: &[&'static str], draw: fn(&mut
 
             let sets = RefCell::new(&mut sets);
             let mut of_ours = |launch: usize| sets.borrow_mut()[launch % count].launch(&device, &ours.kernel, name);
-            let mut of_cublaslt = |launch: usize| Ok(theirs.launch(algorithm, &mut sets.borrow_mut()[launch % count])?);
-            let times = timer.interleave(ROUNDS, LAUNCHES, &mut [&mut of_ours, &mut of_cublaslt]).unwrap();
+            let theirs = RefCell::new(&mut theirs);
+            let mut of_cublaslt =
+                |launch: usize| Ok(theirs.borrow_mut().launch(algorithm, &mut sets.borrow_mut()[launch % count])?);
+            let mut of_both = |launch: usize| {
+                let set = &mut sets.borrow_mut()[launch % count];
+                theirs.borrow_mut().launch(algorithm, set)?;
+                set.scale(&device, behind)
+            };
+            let mut work: Vec<Work<'_>> = vec![&mut of_ours, &mut of_cublaslt];
+            if name == I8_SCALED.0 {
+                work.push(&mut of_both);
+            }
+            let times = timer.interleave(ROUNDS, LAUNCHES, &mut work).unwrap();
             let (median_ms, ratio) = (times.timing(0).unwrap().median_ms, times.ratio(1, 0).unwrap());
+            let of_both = times
+                .ratio(2, 0)
+                .map_or(String::new(), |it| format!(", {:.3} of it and a kernel that scales", it.median));
             let rate = 2.0 * f64::from(m) * f64::from(n) * f64::from(k) / (median_ms * 1e9);
             println!(
-                "{name:>34}: {median_ms:.4} ms, {rate:.0} · 10¹² operations/s, {:.3} of cuBLASLt (spread {:.1} %), by {}",
+                "{name:>34}: {median_ms:.4} ms, {rate:.0} · 10¹² operations/s, {:.3} of cuBLASLt (spread {:.1} %){of_both}, by {}",
                 ratio.median, ratio.spread_pct, ours.schedule
             );
         }

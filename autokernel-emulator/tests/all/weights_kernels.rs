@@ -188,6 +188,11 @@ forms! {
     weights_of_8_bits_by_consumers_in_turns_in_a_cluster_are_right:
         Form { out: Dtype::Bf16, ..BYTES },
         Sm90Schedule { mode: Mode::PingPong, consumers: 2, cluster_n: 2, tile_m: 32, ..SWAPPED };
+    wide_tiles_of_weights_of_8_bits_by_consumers_that_issue_in_turns_are_right:
+        Form { out: Dtype::Bf16, ..BYTES }, Sm90Schedule { tile_m: 72, tile_n: 128, consumers: 2, stages: 2, ..SWAPPED };
+    wide_tiles_of_weights_of_8_bits_whose_k_is_split_are_right:
+        Form { x: Dtype::F16, ..BYTES },
+        Sm90Schedule { tile_m: 80, tile_n: 128, consumers: 2, stages: 2, splits: true, split_k: 2, ..SWAPPED };
     two_products_of_weights_of_8_bits_are_right: Form { products: 2, ..BYTES }, Sm90Schedule { tile_n: 128, ..SWAPPED };
     groups_of_weights_of_8_bits_are_scaled:
         Form { scales: Some((128, Dtype::F16)), ..BYTES }, Sm90Schedule { tile_n: 128, cluster_m: 2, ..SWAPPED };

@@ -186,12 +186,13 @@ const OF_BATCHES: [Sm90Schedule; 12] = {
     ]
 };
 
-const OF_OTHER_BITS: [Sm90Schedule; 7] = {
+const OF_OTHER_BITS: [Sm90Schedule; 8] = {
     const PLAIN: Sm90Schedule = Sm90Schedule { raster: RASTER, ..Sm90Schedule::PLAIN };
     const SWAPPED: Sm90Schedule = Sm90Schedule { tile_m: 16, swap_ab: true, stages: 12, ..PLAIN };
     [
         Sm90Schedule { tile_n: 256, consumers: 2, cluster_m: 2, ..PLAIN },
         Sm90Schedule { consumers: 2, mode: Mode::PingPong, stages: 6, ..PLAIN },
+        Sm90Schedule { tile_n: 192, consumers: 2, mode: Mode::PingPong, ..PLAIN },
         Sm90Schedule { tile_m: 64, splits: true, split_k: 2, stages: 6, ..PLAIN },
         Sm90Schedule { tile_m: 64, stages: 8, ..SWAPPED },
         SWAPPED,

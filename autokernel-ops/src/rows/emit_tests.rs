@@ -22,6 +22,14 @@ fn softmax_whose_reductions_are_one_is_as_golden() {
 }
 
 #[test]
+fn softmax_of_rows_that_shared_memory_holds_in_part_is_as_golden() {
+    let problem = Problem::new(cases::softmax()).unwrap();
+    let (source, plan) = kernel(&problem, &RowsSchedule::for_columns(&problem.class(), 65_536, Arch::SM_80));
+    expect_file!["golden/softmax_parked_sm80.cu"].assert_eq(&source.cuda);
+    assert_eq!(plan.kernels[0].shared_bytes, 512 * 10 * 16);
+}
+
+#[test]
 fn add_rms_norm_is_as_golden() {
     expect_file!["golden/add_rms_norm_sm80.cu"].assert_eq(&emitted(cases::add_rms_norm()));
 }

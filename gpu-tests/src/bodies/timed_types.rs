@@ -10,3 +10,10 @@ pub const I8_SCALED: (&str, &str) = (
         out = dot(x, w.t()) * scale_x * scale_w;
     }",
 );
+/// What takes sums of whole numbers to that behind a product that leaves them; of f32, which are as many bytes.
+pub const SCALED_BEHIND: (&str, &str) = (
+    "scales of rows and columns behind a product",
+    "fn f(sums: &Matrix<f32>, scale_x: &Column<f32>, scale_w: &Row<f32>, out: &mut Matrix<bf16>) {
+        out = sums * scale_x * scale_w;
+    }",
+);

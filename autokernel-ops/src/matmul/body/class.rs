@@ -129,6 +129,14 @@ impl BodyClass {
         self.cost.registers + self.cost.constants() + held + reduced
     }
 
+    /// Whether a product is multiplied by a scale of each row and of each column at most, and nothing else is made of it.
+    pub fn scales_alone(&self) -> bool {
+        const FEWEST: u32 = 16; // the product and both scales of some elements, and these scales
+        let reads_none = self.inputs().all(|(_, kind, _)| kind != Kind::Matrix);
+        let outputs = self.operands.iter().filter(|(.., role)| *role == Role::Output).count();
+        reads_none && outputs == 1 && self.made.is_none() && self.registers() <= FEWEST
+    }
+
     /// Products of the same first factor.
     pub fn products(&self) -> u32 {
         if self.other_factor.is_some() { 2 } else { 1 }

@@ -4,7 +4,7 @@ use expect_test::expect_file;
 use super::*;
 use crate::body::{self, Kind};
 use crate::matmul::problem::{Layout, Problem};
-use crate::matmul::schedule::{Schedule, Sm90Schedule};
+use crate::matmul::schedule::{Mode, Schedule, Sm90Schedule};
 use crate::matmul::{emit, roots};
 use crate::operation::Class as _;
 use crate::rows::cases::{bind, name, reads, store, writes};
@@ -72,4 +72,36 @@ fn what_realigns_operands_copies_bytes_where_c_may_be_realigned() {
 fn one_number_a_row_has_more_than_8_bits() {
     let complaints = Body::new(written(Dtype::Bf16, Kind::Column)).unwrap_err();
     assert!(complaints.iter().any(|it| it.message.contains("make this bf16, f16 or f32")), "{complaints:?}");
+}
+
+/// `out = dot(x, w.t()) * of_rows * of_columns`, and whatever else.
+fn scaled(input: Dtype, factor: Option<Kind>) -> Problem {
+    let mut operands = vec![
+        reads("x", Kind::Matrix, input),
+        reads("w", Kind::Matrix, input),
+        reads("of_rows", Kind::Column, Dtype::F32),
+        reads("of_columns", Kind::Row, Dtype::F32),
+    ];
+    let mut product = name("dot") * name("of_rows") * name("of_columns");
+    if let Some(kind) = factor {
+        operands.push(reads("more", kind, Dtype::Bf16));
+        product = product * name("more");
+    }
+    operands.push(writes("out", Kind::Matrix, Dtype::Bf16));
+    let body = body::Body { operands, steps: vec![store("out", product)], ..body::Body::default() };
+    let written = Written { product: Product::plain("dot", "x", "w"), second: None, body };
+    let plain = Problem::new(input, Layout::Nt, "identity".parse().unwrap());
+    Problem { output: Dtype::Bf16, body: Some(Body::new(written).unwrap().into()), ..plain }
+}
+
+#[test]
+fn scales_alone_leave_room_for_the_widest_tiles_of_8_bits_in_turns() {
+    let wide = Sm90Schedule { tile_n: 192, consumers: 2, mode: Mode::PingPong, ..Sm90Schedule::PLAIN };
+    let check = |problem: Problem| Schedule::Sm90(wide).check(&problem.class(), Arch::SM_90A).map_err(|it| it.rule);
+    assert_eq!(check(scaled(Dtype::E4m3, None)), Ok(()));
+    assert_eq!(check(scaled(Dtype::I8, None)), Ok(()));
+    for kind in [Kind::Row, Kind::Matrix] {
+        assert_eq!(check(scaled(Dtype::E4m3, Some(kind))), Err("accumulators_fit_registers"));
+    }
+    assert_eq!(check(scaled(Dtype::Bf16, None)), Err("accumulators_fit_registers"));
 }

@@ -131,11 +131,11 @@ fn bytes_of_matrices(body: &BodyClass) -> f64 {
 fn blocks_per_sm(class: &Class, schedule: &Schedule, geometry: &Geometry) -> u32 {
     let by_registers = match schedule {
         Schedule::Sm90(_) => return 1, // persistent: one block an SM
+        Schedule::Skinny(skinny) => return skinny.blocks_per_sm(class),
         Schedule::Sm80(sm80) => {
             let registers = (sm80.accumulators() + WORKING_REGISTERS).min(255) * geometry.threads;
             REGISTERS_PER_SM / registers.max(1)
         }
-        Schedule::Skinny(skinny) => skinny.blocks_per_sm(class),
     };
     let by_shared = SHARED_BYTES_PER_SM / (geometry.shared_bytes + RESERVED_SHARED_BYTES);
     by_shared.min(by_registers).min(THREADS_PER_SM / geometry.threads.max(1)).max(1)

@@ -2,10 +2,14 @@
 
 use super::{Sm90Schedule as S, WGMMA_M};
 use crate::matmul::body::BodyClass;
+use crate::matmul::many::Many;
 use crate::matmul::problem::Class;
+use crate::matmul::schedule::Mode;
 
 /// Registers beside accumulators and what a body needs: addresses and the state of the pipeline.
 const WORKING_REGISTERS: u32 = 40;
+/// The same where consumers in turns take factors of 8 bits, and the body has nothing but scales of rows, of columns and of all.
+const WORKING_REGISTERS_BESIDE_SCALES: u32 = 24;
 /// Of those that a body needs, as many as are free beside fragments once these are multiplied.
 const SPARE_REGISTERS: u32 = 32;
 
@@ -70,6 +74,10 @@ pub(super) fn max_accumulators(s: &S, class: &Class) -> u32 {
         2 => 232,
         _ => 160,
     };
-    let beside_body = |body: &BodyClass| registers - (WORKING_REGISTERS + body.registers()).min(registers);
+    let is_plain = class.input.bytes() == 1 && class.output.bytes() > 1 && class.many() == Many::One;
+    let has_scales_alone = |body: &BodyClass| is_plain && s.mode == Mode::PingPong && body.scales_alone();
+    let working =
+        |body: &BodyClass| if has_scales_alone(body) { WORKING_REGISTERS_BESIDE_SCALES } else { WORKING_REGISTERS };
+    let beside_body = |body: &BodyClass| registers - (working(body) + body.registers()).min(registers);
     class.body.as_ref().map_or(limit, |body| limit.min(beside_body(body)))
 }

@@ -20,6 +20,16 @@ __device__ __forceinline__ int barrier_of_panel(int stage, int panel) {
   return G::kStages + stage * G::kPanels + panel;
 }
 
+// Of wide tiles beside numbers of 8 bits two consumers issue their units in turns, so that one unpacks as the other's are multiplied: left to
+// themselves both come to unpack at once, and tensor cores wait.
+struct UnitTurns {
+  static constexpr int kThreads = 2 * kWarpgroupSize;  // one waits, the other arrives
+  static constexpr int kFirstBarrier = 12;             // behind those of turns and of rows
+
+  __device__ __forceinline__ static void wait(int consumer) { ptx::named_barrier_wait(kFirstBarrier + consumer, kThreads); }
+  __device__ __forceinline__ static void pass_to(int consumer) { ptx::named_barrier_arrive(kFirstBarrier + consumer, kThreads); }
+};
+
 // A unit of K is multiplied as the next one is unpacked.
 template <typename G>
 struct Tile {
@@ -48,6 +58,8 @@ struct Tile {
   // that adds to the same.
   static constexpr bool kFew = G::kAccumulators <= 32;
   static constexpr int kChains = kGrouped ? 1 : kFew ? 4 : 0;
+  // Sums of groups are waited for by each consumer alone, and 4 bits are unpacked in the time that there is.
+  static constexpr bool kTakesTurns = kOfBytes && !kGrouped && !kFew && G::kSharing == 2;
 
   template <typename Issued>
   __device__ __forceinline__ static void multiply(Sums& acc, const SharedLayout<G>& shared, RingCursor<G::kStages>& cursor,
@@ -74,6 +86,10 @@ struct Tile {
       }
     };
 
+    const int consumer = first > 0 ? 1 : 0;
+    if constexpr (kTakesTurns) {
+      if (consumer == 1) UnitTurns::pass_to(0);
+    }
     int before = 0;
 #pragma unroll 1
     for (int k_block = 0; k_block < k_blocks; ++k_block) {
@@ -101,7 +117,13 @@ struct Tile {
               load_scales<G>(scales, shared, stage, row, unit * kUnit / G::kGroup);
             }
           }
+          if constexpr (kTakesTurns) UnitTurns::wait(consumer);
           issue(sums_of, made, shared.a(stage), unit);
+          if constexpr (kTakesTurns) {
+            // The last turn of a tile is nobody's: the next tile's first one is passed as it begins.
+            const bool is_last = consumer == 1 && k_block + 1 == k_blocks && unit + 1 == kUnits;
+            if (!is_last) UnitTurns::pass_to(1 - consumer);
+          }
         }
       }
       if constexpr (G::kByPanels) {
