@@ -48,7 +48,7 @@ impl Translator<'_> {
                            `x.max(low).min(high)`, which is `low` where `x` is NaN";
             return Err(Error::new_spanned(call, message));
         };
-        if !(least <= most) {
+        if least > most || least.is_nan() || most.is_nan() {
             return Err(Error::new_spanned(call, format!("`clamp` panics: {least:?} to {most:?} is no range")));
         }
         let outside = |op, bound: f32, otherwise| {
