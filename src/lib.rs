@@ -99,6 +99,6 @@ pub mod __private {
         body_with_tables_on_cpu as matmul_body_with_tables_on_cpu, on_cpu as matmul_on_cpu,
     };
     pub use autokernel_runtime::rows::{partners, row_max, row_mean, row_min, row_sum};
-    pub use autokernel_runtime::{Embedded, Images};
+    pub use autokernel_runtime::{Before, Embedded, Images};
     pub use autokernel_runtime::{along_row, epilogues, scale_blocks};
 }

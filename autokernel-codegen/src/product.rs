@@ -116,7 +116,7 @@ impl Operands {
     pub fn body(&self) -> rows::Body {
         let operands = [&self.products[..], &self.others].concat();
         let (fetches, made_scales) = (self.tables.clone(), self.made_scales.clone());
-        rows::Body { operands, fetches, steps: Vec::new(), made_scales }
+        rows::Body { operands, fetches, made_scales, ..rows::Body::default() }
     }
 }
 

@@ -5,12 +5,13 @@ mod arguments;
 mod backward;
 mod body;
 mod nodes;
+mod overwritten;
 mod parameter;
 mod refused;
 mod type_lists;
 mod types;
 
-use autokernel_ops::declaration::{Attribute, Body, Declaration, Form, Node, Setting};
+use autokernel_ops::declaration::{Attribute, Body, Declaration, Form, Node, Setting, Statement, What};
 use autokernel_ops::registry;
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
@@ -25,6 +26,7 @@ use backward::{Asked, Derived, Forward, Source};
 use nodes::Nodes;
 use type_lists::TypeList;
 
+pub use overwritten::Overwritten;
 pub use refused::Refused;
 pub use types::Choice;
 
@@ -32,10 +34,12 @@ pub use types::Choice;
 pub struct Spec {
     /// What must be computed.
     pub problem: Problem,
-    /// The function as written.
+    /// The function as written, but for what it reads of outputs before it writes them: parameters of their own, behind the others.
     pub function: Function,
     /// The names of its parameters.
     pub parameters: Vec<Ident>,
+    /// The outputs that are written over what is read.
+    pub overwritten: Vec<Overwritten>,
     /// The crate's own functions that its body calls.
     pub called: Vec<Called>,
     /// What stands for the function's type parameters.
@@ -102,6 +106,12 @@ impl Spec {
     fn derive(asked: &Asked, written: &[Spec]) -> Result<Vec<Vec<Spec>>> {
         let Some(Spec { function, .. }) = written.first() else { return Ok(Vec::new()) };
         let Some(block) = &function.body else { return Err(asked.without_body()) };
+        if let Some(Overwritten { output, .. }) = written.first().and_then(|spec| spec.overwritten.first()) {
+            let message = format!(
+                "gradients are of what `{output}` held before, which is written over; write to an output of its own"
+            );
+            return Err(Error::new(output.span(), message));
+        }
         let forward = Forward {
             sources: written.iter().filter_map(|spec| Source::of(&spec.problem)).collect(),
             choices: written.iter().map(|spec| spec.choices.as_slice()).collect(),
@@ -164,6 +174,11 @@ impl Spec {
         <[Spec; 1]>::try_from(specs).map(|[spec]| spec).map_err(|_| several())
     }
 
+    /// The parameters that a caller gives.
+    pub fn given(&self) -> &[Ident] {
+        &self.parameters[..self.parameters.len() - self.overwritten.len()]
+    }
+
     /// What the kernel is called: as its function, in what it is derived from, and by its types where there are several:
     /// `softmax<bf16>`, `softmax::backward<bf16>`.
     pub fn name(&self) -> String {
@@ -189,6 +204,7 @@ struct Written<'a> {
     settings: Vec<Setting>,
     nodes: Nodes,
     function: Function,
+    overwritten: Vec<Overwritten>,
 }
 
 impl<'a> Written<'a> {
@@ -202,14 +218,15 @@ impl<'a> Written<'a> {
             refuse_modifiers(&function.sig)?;
             Ok(function)
         });
-        let ((lists, settings), function) = both(settings, function)?;
+        let ((lists, settings), mut function) = both(settings, function)?;
+        let overwritten = overwritten::split(&mut function);
         type_lists::check(&lists, &function.sig)?;
-        Ok((Written { attribute, place, settings, nodes, function }, lists))
+        Ok((Written { attribute, place, settings, nodes, function, overwritten }, lists))
     }
 
     /// The kernel of these types.
     fn read(&self, choices: Vec<Choice>, functions: &Functions) -> std::result::Result<Spec, Refused> {
-        let Written { attribute, place, settings, function, .. } = self;
+        let Written { attribute, place, settings, function, overwritten, .. } = self;
         let mut nodes = self.nodes.clone();
         let inputs = types::substituted(&function.sig.inputs, &choices);
         // A token with the span of both.
@@ -223,6 +240,12 @@ impl<'a> Written<'a> {
             None => Ok(Body::None),
             Some(block) => body::read(block, &in_scope, &parameters, functions, &mut nodes).map(Body::Statements),
         };
+        let in_place =
+            overwritten.iter().map(|it| Statement { what: What::InPlace(it.in_place()), node: parameter_list });
+        let body = body.map(|body| match body {
+            Body::Statements(statements) => Body::Statements(statements.into_iter().chain(in_place).collect()),
+            other => other,
+        });
         let declaration = Declaration {
             attribute: attribute.name.to_owned(),
             arguments: *place,
@@ -245,7 +268,8 @@ impl<'a> Written<'a> {
         };
         let called = function.body.as_ref().map(calls_in).unwrap_or_default();
         let called = called.iter().map(|name| functions.called(name)).collect::<Result<_>>()?;
-        Ok(Spec { problem, function: function.clone(), parameters: names, called, choices, within: None })
+        let (function, overwritten) = (function.clone(), overwritten.clone());
+        Ok(Spec { problem, function, parameters: names, overwritten, called, choices, within: None })
     }
 }
 

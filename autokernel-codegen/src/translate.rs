@@ -1,19 +1,22 @@
 //! From Rust expressions to expression trees: what epilogues and bodies have in common.
 //!
-//! Understood: `let` and `const` of type `f32`, literals, names, `+ - * /`, unary minus, comparisons, `&& || !`,
+//! Understood: `let` and `const` of type `f32`, literals, names, constants of `f32`, `+ - * /`, unary minus, comparisons, `&& || !`,
 //! `if … else`, the methods and functions of [`Math`], in bodies and their functions the built-in epilogues and functions of the
 //! crate's own, and in bodies reductions along a row and products of matrices. All of it is pure, so a `let` inside a branch may be computed outside it.
 
 mod call;
+mod constants;
 mod fetch;
 mod instead;
 mod lifted;
+mod spelled;
 
 pub use call::check_function;
 pub use lifted::{Scaled, scaled_factor};
 
 use syn::{Error, Result};
 
+use self::constants::constant;
 use self::instead::instead_of;
 use crate::fetched::fetched;
 use crate::function::Functions;
@@ -198,13 +201,17 @@ impl<'f> Translator<'f> {
     }
 
     fn variable(&self, path: &syn::ExprPath) -> Result<Expr> {
+        if let Some(value) = constant(&path.path) {
+            return Ok(Expr::Literal(value));
+        }
         let name = path.path.get_ident().map(ToString::to_string);
         let found =
             name.and_then(|name| self.scope[self.seen_from..].iter().rev().find(|(written, _)| *written == name));
         let (_, unique) = found.ok_or_else(|| {
             let name = path.to_token_stream().to_string().replace(' ', "");
             let message = format!(
-                "there is no `{name}` here; a body sees only its parameters and its own `let` and `const` names"
+                "there is no `{name}` here; a body sees only its parameters, its own `let` and `const` names, and constants of \
+                 `f32` by their path, as `f32::MAX` and `std::f32::consts::PI`"
             );
             Error::new_spanned(path, message)
         })?;
@@ -222,6 +229,9 @@ impl<'f> Translator<'f> {
     }
 
     fn method_call(&mut self, call: &syn::ExprMethodCall) -> Result<Expr> {
+        if let Some(spelled) = self.spelled(call) {
+            return spelled;
+        }
         let function = self.known(&call.method, true)?;
         let args: Vec<&syn::Expr> = std::iter::once(&*call.receiver).chain(&call.args).collect();
         if args.len() != function.arity() {
@@ -306,6 +316,13 @@ impl<'f> Translator<'f> {
     }
 
     fn condition(&mut self, expr: &syn::Expr) -> Result<Condition> {
+        let spelled = match expr {
+            syn::Expr::MethodCall(call) => self.spelled_condition(call),
+            _ => None,
+        };
+        if let Some(condition) = spelled {
+            return condition;
+        }
         match expr {
             syn::Expr::Paren(paren) => self.condition(&paren.expr),
             syn::Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Not(_)) => {

@@ -67,6 +67,14 @@ fn schedules_of_caps_compile_without_spills() {
     compile(&all, Arch::SM_90A, |_, _| false);
 }
 
+/// Shares are found with few registers beside a producer's.
+#[test]
+fn schedules_of_packed_sequences_compile_without_spills() {
+    let all = problems(&[64, 128]).into_iter().filter(|problem| problem.score.is_none() && problem.window.is_none());
+    let sequences = Sequences { packed_queries: true, keys: Keys::Packed };
+    compile(&all.map(|problem| Problem { sequences, ..problem }).collect::<Vec<_>>(), Arch::SM_90A, |_, _| false);
+}
+
 /// With the logarithm of each sum, and where the device knows where sequences lie.
 #[test]
 fn schedules_of_the_portable_family_compile_without_spills() {

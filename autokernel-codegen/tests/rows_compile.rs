@@ -35,7 +35,8 @@ fn edge(problem: &Problem) -> Vec<RowsSchedule> {
     let all = space::schedules(&class, Arch::SM_80);
     let is_edge = |schedule: &&RowsSchedule| {
         let twice = RowsSchedule { vectors: 2 * schedule.vectors, ..**schedule };
-        schedule.blocks_per_sm == 0 && schedule.keep == Keep::Values && twice.check(&class, Arch::SM_80).is_err()
+        let is_plain = schedule.blocks_per_sm == 0 && schedule.parked == 0;
+        is_plain && schedule.keep == Keep::Values && twice.check(&class, Arch::SM_80).is_err()
     };
     all.iter().filter(is_edge).copied().collect()
 }
@@ -60,6 +61,22 @@ fn schedules_at_the_edge_of_the_rules_compile_without_spills() {
     std::thread::scope(|scope| {
         for body in BODIES {
             scope.spawn(|| compile_the_edge(body, &compiler));
+        }
+    });
+}
+
+#[test]
+fn long_rows_are_held_without_spills_on_a_gpu_without_clusters() {
+    let Some(compiler) = compiler() else { return };
+    std::thread::scope(|scope| {
+        for body in &BODIES[..3] {
+            let compiler = &compiler;
+            scope.spawn(move || {
+                let problem = problem(&syn::parse_str(body).unwrap()).unwrap();
+                let schedule = RowsSchedule::for_columns(&problem.class(), 65_536, Arch::SM_80);
+                assert!(schedule.parked > 0, "{schedule}");
+                compiler.compile(&emit::kernel(&problem, &schedule).0, Arch::SM_80).unwrap();
+            });
         }
     });
 }

@@ -1,7 +1,7 @@
 //! What is generated for a kernel whose body says what it computes, whatever its operation.
 
 use autokernel_codegen::rows::{Body, Kind, Operand, Reduction};
-use autokernel_codegen::spec::Spec;
+use autokernel_codegen::spec::{Overwritten, Spec};
 use autokernel_core::Role;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -22,7 +22,7 @@ pub fn block(spec: &Spec) -> Result<&syn::Block> {
 
 /// A kernel on `operands` with its typed launches, its computation on the CPU, and its body as a function on one row.
 pub fn parts(spec: &Spec, operands: &[Operand], cpu: TokenStream, row: &TokenStream, docs: String) -> Parts {
-    let (name, parameters) = (&spec.function.sig.ident, &spec.parameters);
+    let (name, parameters) = (&spec.function.sig.ident, spec.given());
     let types = Names::of(spec);
     let views = operands.iter().enumerate().map(|(number, operand)| view(operand, &types.element(number)));
     let first = operands.iter().position(|operand| operand.role == Role::Output);
@@ -128,13 +128,21 @@ impl View {
 
 /// `launch` and `launch_on`, on anything that becomes these views, of which the one at `first` is the first output.
 pub fn launches(spec: &Spec, views: &[View], first: Option<usize>) -> TokenStream {
-    let (names, types) = (&spec.parameters, Names::of(spec));
+    let (names, types) = (spec.given(), Names::of(spec));
     let visibility = visible_from_inside(&spec.function.vis);
     let parameters: Vec<TokenStream> = names.iter().zip(views).map(parameter).collect();
     let arguments = names.iter().zip(views).map(|(name, View(view))| match view {
         Some(view) => quote!(::core::convert::Into::<#view>::into(#name).into()),
         None => quote!(#name.into()),
     });
+    let overwritten = spec.overwritten.iter().map(|Overwritten { output, before }| {
+        let view = names.iter().zip(views).find(|(name, _)| *name == output).map(|(_, View(view))| view);
+        quote! {
+            let #output: #view = #output.into();
+            let #before = ::autokernel::__private::Before::of(&#output)?;
+        }
+    });
+    let before = spec.overwritten.iter().map(|Overwritten { before, .. }| quote!(#before.view().into()));
     let device = Ident::new("device", Span::mixed_site());
     let (output, output_view) = first.map(|at| (&names[at], &views[at].0)).unzip();
     let (generics, kernel) = (types.generics(&TokenStream::new()), types.kernel());
@@ -160,7 +168,8 @@ pub fn launches(spec: &Spec, views: &[View], first: Option<usize>) -> TokenStrea
             #device: &::autokernel::Device,
             #(#parameters),*
         ) -> ::autokernel::Result<()> {
-            self::#kernel.launch(#device, &mut [#(#arguments),*])
+            #(#overwritten)*
+            self::#kernel.launch(#device, &mut [#(#arguments,)* #(#before),*])
         }
     }
 }

@@ -57,7 +57,7 @@ pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Part
             quote!(|arguments| ::autokernel::__private::matmul_body_with_tables_on_cpu(arguments, #tables, #of_each))
         }
     };
-    let docs = docs(problem, body, &spec.parameters);
+    let docs = docs(problem, body, spec.given());
     Ok(crate::body::parts(spec, body.operands(), cpu, &row, docs))
 }
 

@@ -21,7 +21,7 @@ pub fn parts(spec: &Spec, problem: &Problem) -> Result<Parts> {
     let (kinds, picks, of_a_row) = (crate::body::kinds(operands), picks(body), crate::body::of_a_row(body));
     let folds = crate::body::folds(body.outputs().map(|output| body.fold_of(&output.name)));
     let cpu = quote!(|arguments| ::autokernel::rows::on_cpu(arguments, #kinds, #picks, #folds, #of_a_row));
-    Ok(crate::body::parts(spec, operands, cpu, &row, docs(body, &spec.parameters)))
+    Ok(crate::body::parts(spec, operands, cpu, &row, docs(body, spec.given())))
 }
 
 /// What is read and written elsewhere than in its row and column, as the CPU's loops are told: fetches, in order, and then outputs.

@@ -3,7 +3,7 @@
 
 pub mod operands;
 
-use crate::body::{Fault, Fetch, Step};
+use crate::body::{Fault, Fetch, InPlace, Step};
 
 /// A place in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +84,8 @@ pub enum What {
         /// What holds the scales.
         scales: String,
     },
+    /// What was read of an output before it is written.
+    InPlace(InPlace),
     /// `let name = dot(a, b);`
     Product {
         /// Unique in its body, operands included.

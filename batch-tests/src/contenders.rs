@@ -64,8 +64,10 @@ impl Contenders {
     /// The driver cannot say what GPU it is.
     pub fn at<'c>(&self, device: &Device, extents: &Extents, listed: &'c [(Schedule, CompiledKernel)]) -> AtShape<'c> {
         let by_model = self.carried.at(extents, machine(device)).into_iter();
-        let loaded = by_model
-            .map(|(ms, schedule)| (ms, schedule, timed::load_as(device, &self.problem, &self.images, &schedule)));
+        let loaded = by_model.filter_map(|(ms, schedule)| {
+            let kernel = timed::load_as(device, &self.problem, &self.images, &schedule)?;
+            Some((ms, schedule, kernel))
+        });
         AtShape { by_model: loaded.collect(), listed }
     }
 }

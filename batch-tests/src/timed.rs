@@ -26,17 +26,14 @@ pub fn load(device: &Device, problem: &Problem, compiled: &[Compiled]) -> Vec<(S
     compiled.iter().map(|image| (image.0, images::load(device, &signature(problem), image))).collect()
 }
 
-/// The kernel of `problem` by `schedule` on `device`, from the one of `images` that differs in knobs of a launch alone.
-///
-/// # Panics
-/// No image does.
-pub fn load_as(device: &Device, problem: &Problem, images: &[Compiled], schedule: &Schedule) -> CompiledKernel {
+/// The kernel of `problem` by `schedule` on `device`, from the one of `images` that differs in knobs of a launch alone; none where there is
+/// none, as builds leave out what spills.
+pub fn load_as(device: &Device, problem: &Problem, images: &[Compiled], schedule: &Schedule) -> Option<CompiledKernel> {
     let plain = |schedule: &Schedule| autokernel_codegen::schedule::Schedule::from(*schedule).image();
-    let image = images.iter().find(|(image, ..)| plain(image) == plain(schedule));
-    let (_, _, cubin) = image.unwrap_or_else(|| panic!("{schedule} was compiled"));
+    let (_, _, cubin) = images.iter().find(|(image, ..)| plain(image) == plain(schedule))?;
     let (_, plan) = emit::kernel(problem, schedule);
     // SAFETY: the image was compiled from the source that is emitted with this plan, which knobs of a launch do not change.
-    unsafe { CompiledKernel::load(device, &signature(problem), &plan, Image::Cubin(cubin)) }.unwrap()
+    Some(unsafe { CompiledKernel::load(device, &signature(problem), &plan, Image::Cubin(cubin)) }.unwrap())
 }
 
 /// Uniform numbers from -1 to 1, with which operands are filled over and over.

@@ -72,7 +72,7 @@ fn gradients_of_groups_of_the_sizes_of_experts() {
     const TEST: &str = "gpu_groups_along_k_speed::gradients_of_groups_of_the_sizes_of_experts";
     // Before it looks for a GPU, so that another machine can compile them.
     let compiled = timed::compile(&problem(), schedules(), env!("CARGO_TARGET_TMPDIR"));
-    let Some(device) = skip::gpu(TEST) else { return };
+    let Some(device) = skip::gpu_of_one_stream(TEST) else { return };
     let kernels = timed::load(&device, &problem(), &compiled);
     let mut torch = match Torch::start(include_str!("torch_groups_along_k.py")) {
         Ok(torch) => torch,

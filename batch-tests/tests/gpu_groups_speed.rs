@@ -231,7 +231,7 @@ fn prepare(torch: &mut Torch, sets: &Sets<'_>, [n, k]: [usize; 2], offsets: &[i3
 fn groups_of_the_sizes_of_experts() {
     // Before it looks for a GPU, so that another machine can compile them.
     let compiled = Contenders::compile(problem(), schedules(), env!("CARGO_TARGET_TMPDIR"));
-    let Some(device) = skip::gpu("gpu_groups_speed::groups_of_the_sizes_of_experts") else { return };
+    let Some(device) = skip::gpu_of_one_stream("gpu_groups_speed::groups_of_the_sizes_of_experts") else { return };
     let listed = compiled.load(&device);
     let mut torch = match Torch::start(include_str!("torch_groups.py")) {
         Ok(torch) => torch,

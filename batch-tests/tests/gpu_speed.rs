@@ -209,7 +209,9 @@ fn batches_beside_the_strided_batches_of_cublaslt() {
     // Before it looks for a GPU, so that another machine can compile them.
     let listed = if settings::number("AUTOKERNEL_LIST", 1) == 0 { Vec::new() } else { schedules() };
     let compiled = Contenders::compile(problem(), listed, env!("CARGO_TARGET_TMPDIR"));
-    let Some(device) = skip::gpu("gpu_speed::batches_beside_the_strided_batches_of_cublaslt") else { return };
+    let Some(device) = skip::gpu_of_one_stream("gpu_speed::batches_beside_the_strided_batches_of_cublaslt") else {
+        return;
+    };
     let listed = compiled.load(&device);
     println!(
         "{device}; bf16 nt, {ROUNDS} interleaved rounds of {LAUNCHES} launches; above 1 is faster than cuBLASLt's best"

@@ -73,7 +73,7 @@ fn cache_bytes(batch: usize, keys: usize) -> usize {
 #[test]
 #[ignore = "a measurement of minutes, for a GPU that does nothing else"]
 fn decoding_in_bytes_a_second() {
-    let Some(device) = skip::gpu("gpu_attention_speed::decoding_in_bytes_a_second") else { return };
+    let Some(device) = skip::gpu_of_one_stream("gpu_attention_speed::decoding_in_bytes_a_second") else { return };
     let l2_bytes = device.info().unwrap().l2_bytes;
     println!("{device}; medians of {ROUNDS} rounds of {LAUNCHES} launches, GB/s of keys and values");
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();

@@ -9,11 +9,11 @@
 use std::cell::RefCell;
 
 use autokernel::timing::{Cache, Interleaved, Statistics, Timer, Work};
-use autokernel::{Argument, Column, CompiledKernel, Device, Dtype, Extents, Matrix, Row, bf16, matmul};
+use autokernel::{CompiledKernel, Device, Dtype, Extents, matmul};
 use autokernel_baseline::{Added, CublasLt, Epilogue, Gemm, GemmProblem, HEURISTICS, fastest};
-use gpu_tests::bodies::{BEHIND, COPY, TIMED, TIMED_IMAGES, TWENTY, TimedImage};
+use gpu_tests::bodies::{BEHIND, COPY, TIMED, TIMED_IMAGES, TWENTY, TimedImage, TimedSet as Set};
 use gpu_tests::ranking::under_load;
-use gpu_tests::timed::{self, Drawn, Rows};
+use gpu_tests::timed::{self, Rows};
 
 const SHAPES: [(u32, u32, u32); 3] = [(4096, 4096, 4096), (4096, 14_336, 4096), (2048, 8192, 8192)];
 /// Rows of those that are drawn.
@@ -22,46 +22,6 @@ const ROUNDS: usize = 24;
 const LAUNCHES: usize = 12;
 /// Sets of operands, of 100 MB and more each.
 const SETS: usize = 3;
-
-/// The operands of every candidate.
-struct Set {
-    x: Matrix<bf16>,
-    w: Matrix<bf16>,
-    bias: Row<bf16>,
-    skip: Matrix<bf16>,
-    scale: Column<f32>,
-    /// Of cuBLASLt, where a kernel follows it.
-    product: Matrix<bf16>,
-    out: Matrix<bf16>,
-}
-
-impl Set {
-    fn random(device: &Device, [m, n, k]: [usize; 3], seed: u64) -> Self {
-        let drawn = Drawn::normal(seed);
-        let matrix = |rows: usize, columns: usize| drawn.matrix(device, [rows, columns], 0);
-        let bias = Row::from_slice(device, &drawn.numbers()[..n]).unwrap();
-        let scale: Vec<f32> = drawn.numbers()[..m].iter().map(|number| number.to_f32()).collect();
-        let scale = Column::from_slice(device, &scale).unwrap();
-        let zeros = || Matrix::zeros(device, m, n).unwrap();
-        Set { x: matrix(m, k), w: matrix(n, k), bias, skip: matrix(m, n), scale, product: zeros(), out: zeros() }
-    }
-
-    /// The arguments of a kernel whose operands have these names.
-    fn arguments(&mut self, names: &[String]) -> Vec<Argument<'_>> {
-        let Set { x, w, bias, skip, scale, product, out } = self;
-        let mut out = Some(out);
-        let argument = |name: &String| match name.as_str() {
-            "a" | "x" => (&*x).into(),
-            "b" | "w" => (&*w).into(),
-            "bias" => bias.view().into(),
-            "skip" => (&*skip).into(),
-            "scale" => scale.view().into(),
-            "product" => (&*product).into(),
-            _ => out.take().expect("one operand is written").into(),
-        };
-        names.iter().map(argument).collect()
-    }
-}
 
 /// A loaded kernel.
 struct Kernel {

@@ -40,11 +40,15 @@ pub struct Options {
     /// tiles.
     #[arg(long, conflicts_with_all = ["decoding", "portable", "bodies", "sweep"])]
     windows: bool,
+    /// For packed.py: heads of 64 and 128, causal and not, of sequences that lie one behind the other.
+    #[arg(long, conflicts_with_all = ["decoding", "portable", "bodies", "windows", "sweep"])]
+    packed: bool,
 }
 
 const HEADS: [u32; 4] = [64, 96, 128, 256];
 const HEADS_OF_DECODING: [u32; 2] = [64, 128];
 const HEADS_OF_BODIES: [u32; 2] = [64, 128];
+const HEADS_OF_PACKED: [u32; 2] = [64, 128];
 /// 0 is none.
 const WINDOWS: [u32; 5] = [0, 8192, 4096, 1024, 256];
 /// How caches of decoding lie.
@@ -99,6 +103,11 @@ fn plain(options: &Options) -> Vec<Problem> {
     if options.portable {
         return portable(options.sweep);
     }
+    if options.packed {
+        let sequences = Sequences { packed_queries: true, keys: Keys::Packed };
+        let of = |dim| [false, true].map(|causal| Problem { log_sum_exp: false, sequences, ..problem(dim, causal) });
+        return HEADS_OF_PACKED.into_iter().flat_map(of).collect();
+    }
     if !options.decoding {
         return HEADS.into_iter().flat_map(|dim| [false, true].map(|causal| problem(dim, causal))).collect();
     }
@@ -141,7 +150,7 @@ fn problem(head_dim: u32, causal: bool) -> Problem {
 /// Those of one kernel for whole tiles, whose arguments run.py passes, or of one for decoding; or portable ones.
 fn schedules(problem: &Problem, options: &Options) -> Vec<Schedule> {
     let class = problem::Problem::Attention(problem.clone()).class();
-    let Options { sweep, decoding, portable, bodies, windows, .. } = *options;
+    let Options { sweep, decoding, portable, bodies, windows, packed, .. } = *options;
     let all = match (portable, sweep) {
         (true, false) if problem.sequences.are_whole() => {
             [class.portfolio(Arch::SM_80), class.portfolio(Arch::SM_90A)].concat()
@@ -155,6 +164,7 @@ fn schedules(problem: &Problem, options: &Options) -> Vec<Schedule> {
     let wanted = |it: &Schedule| match (portable, decoding) {
         (true, _) => !sweep || (!it.shares_keys() && it.stages() <= 3 && [32, 64, 96, 128].contains(&it.tile_keys())),
         (_, true) => it.shares_keys() && it.tile_queries() == 64 && (!sweep || it.tile_keys().is_multiple_of(64)),
+        _ if packed => it.shares_keys(),
         _ if bodies || windows => !it.shares_keys() && it.tile_queries() > 64,
         (_, false) => !it.shares_keys() && (!sweep || (it.stages() == 2 && it.tile_keys() >= 64)),
     };

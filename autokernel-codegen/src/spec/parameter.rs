@@ -54,6 +54,14 @@ pub fn element(argument: &syn::FnArg) -> Option<&syn::TypePath> {
     tensor(&reference.elem).map(|(_, element)| element)
 }
 
+/// Whether it is a `&mut Matrix`.
+pub fn is_written_matrix(argument: &syn::FnArg) -> bool {
+    let syn::FnArg::Typed(typed) = argument else { return false };
+    let syn::Type::Reference(reference) = &*typed.ty else { return false };
+    reference.mutability.is_some()
+        && tensor(&reference.elem).is_some_and(|(container, _)| container == Kind::Matrix.name())
+}
+
 /// Whether it is the type of that name, whatever path leads to it.
 fn is_called(ty: &syn::Type, name: &str) -> bool {
     let syn::Type::Path(path) = ty else { return false };

@@ -342,7 +342,11 @@ const fn mutant(file: &'static str, before: &'static str, after: &'static str) -
 }
 
 /// Of what bodies and their weights are computed with: of eight exponentials by FMA so many, without any shifts move seldom.
-const MUTANTS_OF_BODIES: [(u32, Change<'_>); 9] = [
+const MUTANTS_OF_BODIES: [(u32, Change<'_>); 13] = [
+    (0, mutant("sm90_attention_multiplier.cuh", "if constexpr (G::kSteps) softmax.descend();", "")),
+    (0, mutant("sm90_attention_steps.cuh", "first, second, step - first - second", "first, 0.0f, 0.0f")),
+    (0, mutant("sm90_attention_steps.cuh", "    ptx::fence_async_proxy();\n    ptx::named", "    ptx::named")),
+    (0, mutant("attention_softmax.cuh", "largest + base(row)", "largest")),
     (
         4,
         mutant(

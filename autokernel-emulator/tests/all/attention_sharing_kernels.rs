@@ -121,14 +121,9 @@ fn what_a_careless_edit_of_shares_breaks_is_noticed() {
 }
 
 /// Changes that a careless edit could make, each of which a run must notice: in results, or as a race.
-const MUTANTS: [Change<'_>; 19] = [
+const MUTANTS: [Change<'_>; 20] = [
     mutant("attention_shares.cuh", "if (i == other) of = read[other];", "of = read[0];"),
     mutant("attention_shares.cuh", "if (count != 0) find(only, begin);", ""),
-    mutant(
-        "sm90_attention_sharing_producer.cuh",
-        "if (!ahead) load_values(args, piece, of_values",
-        "load_values(args, piece, of_values",
-    ),
     mutant("sm90_attention_multiplier.cuh", "if constexpr (G::kClearsValues) clear_values", "if (false) clear_values"),
     mutant("sm90_attention_multiplier.cuh", "    ptx::fence_async_proxy();\n", ""),
     mutant("attention_finish.cuh", "meet();  // what one thread says", "// what one thread says"),
@@ -138,6 +133,8 @@ const MUTANTS: [Change<'_>; 19] = [
     mutant("attention_partials.cuh", "(of - largest) * scale", "of * scale"),
     mutant("attention_shares.cuh", "min(each * block, count)", "each * block"),
     mutant("attention_shares.cuh", "(count + gridDim.x - 1) / gridDim.x", "count / gridDim.x"),
+    mutant("attention_shares.cuh", "ceil_div(piece.before, each)", "piece.before / each"),
+    mutant("attention_shares.cuh", "piece.from - piece.before + piece", "piece"),
     mutant("attention_packed.cuh", "kWarpSize * 16 + 7) / 8", "kWarpSize * 16) / 8"),
     mutant("attention_shares.cuh", "skipped = 0;", ""),
     mutant("sm90_attention_sharing.cuh", "!sequences.holds(args)", "false"),
@@ -148,7 +145,15 @@ const MUTANTS: [Change<'_>; 19] = [
 ];
 
 /// Where warps copy small pages together.
-const MUTANTS_OF_PAGES: [Change<'_>; 4] = [
+const MUTANTS_OF_PAGES: [Change<'_>; 8] = [
+    mutant("sm90_attention_sharing_producer.cuh", "is_first = false;", ""),
+    mutant("sm90_attention_sharing_producer.cuh", "        behind = box_behind(args, piece, block);\n", ""),
+    mutant("sm90_attention_sharing_producer.cuh", "block > piece.blocks.first ?", "true ?"),
+    mutant(
+        "sm90_attention_sharing.cuh",
+        "box = Producer::box_at(producer.first_place(args, share));",
+        "box = Producer::box_at(first); (void)producer;",
+    ),
     mutant(
         "sm90_attention_sharing_producer.cuh",
         "(warp * kBoxesOfWarp + threadIdx.x % kWarpSize)",
@@ -169,7 +174,7 @@ const MUTANTS_OF_PAGES: [Change<'_>; 4] = [
 
 /// Where sequences are whole.
 const MUTANTS_OF_WHOLE: [Change<'_>; 2] = [
-    mutant("attention_shares.cuh", "cut(each * args.batch)", "cut(each)"),
+    mutant("attention_shares.cuh", "cut(each * args.batch, ", "cut(each, "),
     mutant("attention_shares.cuh", "begin - number * each", "begin"),
 ];
 

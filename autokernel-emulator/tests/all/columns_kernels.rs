@@ -1,6 +1,8 @@
-//! Reductions along columns, by every kind of schedule, against fp64: parts of rows, strips of columns, wherever they lie.
+//! Reductions along columns, by every kind of schedule, against fp64: parts of rows, strips of columns, wherever they lie; mutants.
 
-use crate::support::compile::Compiler;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::support::compile::{Change, Compiler};
 use crate::support::rows::{Compiled, Data, plain, typed};
 use autokernel_codegen::rows::RowsSchedule;
 
@@ -53,4 +55,41 @@ fn the_same_bits_of_columns_come_out_of_every_order_of_events_and_the_reference_
         assert_eq!(compiled.outputs(150, 70, Data::default(), order), first);
     }
     Compiled::reference(&compiler, &problem).check(40, 70, Data { padding: [1, 0, 3], ..Data::default() });
+}
+
+/// Changes of how blocks share strips, each of which a shape shows: the text, and what stands in its place.
+const MUTANTS: [(&str, &str); 15] = [
+    // The order of arrival, and a counter that is not left zero.
+    ("ptx::fetch_add_ordered(arrivals, 1)", "ptx::fetch_add_relaxed(arrivals, 1)"),
+    ("static_cast<uint32_t>(end - begin - 1)", "static_cast<uint32_t>(end - begin - 2)"),
+    ("      if (is_last) *arrivals = 0;\n", ""),
+    ("static_cast<uint32_t*>(args.arrivals) + strip", "static_cast<uint32_t*>(args.arrivals)"),
+    // A part in the wrong slot, or of the wrong block.
+    ("(block * kParts + is_beginning)", "(block + is_beginning)"),
+    ("part(args, blockIdx.x, first == 0, output)", "part(args, blockIdx.x, true, output)"),
+    ("part(args, block, block == begin, output)", "part(args, block, false, output)"),
+    ("int64_t block = begin + reader;", "int64_t block = begin + 1 + reader;"),
+    ("block < end; block += kReaders", "block < end - 1; block += kReaders"),
+    ("return ((unit + 1) * blocks + all - 1) / all - 1;", "return (unit + 1) * blocks / all;"),
+    // Rows of a unit, and sums of a block.
+    ("if (own + kUnit < end) inputs", "if (own + kUnit <= end) inputs"),
+    ("args, own + kUnit, column);", "args, own, column);"),
+    ("row < kRowsPerBlock; ++row) value", "row < kRowsPerBlock - 1; ++row) value"),
+    ("    __syncthreads();  // what was left before may still be read\n", ""),
+    ("if (is_aligned && (strip + 1) * kStrip <= args.columns) {", "if (is_aligned) {"),
+];
+
+#[test]
+fn a_mutant_of_how_blocks_share_strips_is_caught() {
+    let Some(compiler) = Compiler::find("a_mutant_of_how_blocks_share_strips_is_caught") else { return };
+    let (problem, schedule) = (typed(GRADIENTS, "bf16"), RowsSchedule { rows_per_block: 8, ..strips() });
+    for (before, after) in MUTANTS {
+        let change = Change { file: "columns_sm80.cuh", before, after };
+        let mutant = Compiled::changed(&compiler, &problem, &schedule, change);
+        let is_caught = (0..).zip([(150, 70), (2, 16_000), (1200, 136)]).any(|(seed, (rows, columns))| {
+            let check = || mutant.check(rows, columns, Data { seed, ..Data::default() });
+            catch_unwind(AssertUnwindSafe(check)).is_err()
+        });
+        assert!(is_caught, "nothing was wrong with `{after}` in the place of `{before}`");
+    }
 }

@@ -1,6 +1,8 @@
-//! Row-wise kernels: ragged widths, any alignment, every type, against fp64.
+//! Row-wise kernels: ragged widths, any alignment, every type, against fp64; mutants.
 
-use crate::support::compile::Compiler;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::support::compile::{Change, Compiler};
 use crate::support::rows::{Compiled, Data, plain, problem, typed};
 use autokernel_codegen::rows::{Keep, RowsSchedule};
 
@@ -121,6 +123,100 @@ fn blocks_that_share_a_row_or_overlap_the_launch_before_are_right() {
                 compiled.check(3, columns, Data { seed: columns.into(), padding: [1, 0, 3], ..Data::default() });
             }
         }
+    }
+}
+
+#[test]
+fn rows_of_which_shared_memory_holds_a_part_are_right() {
+    let Some(compiler) = Compiler::find("rows_of_which_shared_memory_holds_a_part_are_right") else { return };
+    let parked = RowsSchedule { threads_per_row: 64, rows_per_block: 1, vectors: 1, parked: 4, ..plain() };
+    let schedules = [parked, RowsSchedule { vectors: 2, parked: 5, keep: Keep::Inputs, ..parked }];
+    for (source, ty) in [(SOFTMAX, "bf16"), (LAYER_NORM, "f32"), (ADD_RMS_NORM, "f32"), (BRANCHES, "f16")] {
+        let problem = typed(source, ty);
+        for schedule in schedules {
+            if schedule.check(&problem.class(), autokernel_codegen::arch::Arch::SM_80).is_err() {
+                continue;
+            }
+            let compiled = Compiled::new(&compiler, &problem, &schedule);
+            let held = schedule.held_columns();
+            for columns in [8, held / 2 + 8, held, held + 8, 2 * held + 24] {
+                compiled.check(3, columns, Data { seed: columns.into(), ..Data::default() });
+            }
+            // Which begin anywhere.
+            compiled.check(2, held - 3, Data { seed: 1, padding: [1, 0, 3], ..Data::default() });
+        }
+    }
+}
+
+#[test]
+fn parts_of_rows_that_nothing_reduces_are_right_wherever_they_end() {
+    let test = "parts_of_rows_that_nothing_reduces_are_right_wherever_they_end";
+    let Some(compiler) = Compiler::find(test) else { return };
+    let scaled = "fn scaled(x: &Matrix<TYPE>, by: &Column<f32>, of: &mut Column<f32>, out: &mut Matrix<TYPE>) {
+        of = by * 2.0;
+        out = x * by + column_index();
+    }";
+    let narrow = RowsSchedule { threads_per_row: 4, rows_per_block: 8, vectors: 1, vector: 2, ..plain() };
+    for (source, ty) in [(SILU_MUL, "bf16"), (scaled, "f16"), (SILU_MUL, "f32")] {
+        for schedule in [plain(), narrow] {
+            let compiled = Compiled::new(&compiler, &typed(source, ty), &schedule);
+            let held = schedule.held_columns();
+            for (seed, columns) in
+                (0..).zip([1, held - 1, held, held + 1, 3 * held + schedule.vector - 1, 9 * held + 5])
+            {
+                compiled.check(11, columns, Data { seed, ..Data::default() });
+                compiled.check(3, columns, Data { seed, padding: [1, 0, 3], skew: [3, 1, 0], ..Data::default() });
+            }
+        }
+        // So many columns that the parts are one fewer than their vectors need.
+        let compiled = Compiled::new(&compiler, &typed(source, ty), &narrow);
+        compiled.check(1, 8 * 40, Data { seed: 3, ..Data::default() });
+    }
+}
+
+/// Changes of the two walks above, each of which a width shows.
+const MUTANTS: [(&str, &str, &str); 12] = [
+    ("rows_parked.cuh", "if constexpr (kPass == 0 && !kParksKept) Slots::wait();", ""),
+    ("rows_parked.cuh", "(Base::kVectors + parked) * Base::kThreadsPerRow", "parked * Base::kThreadsPerRow"),
+    ("rows_parked.cuh", "row.span(start_of(parked), 0));", "row.span(start_of(0), 0));"),
+    ("rows_parked.cuh", "Slots::collect(first + i, inputs, packed);", "Slots::collect(first, inputs, packed);"),
+    ("rows_parked.cuh", "+ threadIdx.x * kMostAccessBytes;", ";"),
+    ("rows_parked.cuh", "park(first + i, group.kept[i]);", "park(first, group.kept[i]);"),
+    ("rows_parked.cuh", "collect(first + i, group.kept[i]);", "collect(i, group.kept[i]);"),
+    ("rows_parked.cuh", "start < row.vectors; start += Base", "start < row.vectors; start += 2 * Base"),
+    ("rows_parked.cuh", "      rest<kPass>(row, values, reduced);\n", ""),
+    ("rows_elementwise.cuh", "start += parts * Base::kStretch;", "start += Base::kStretch * (parts + 1);"),
+    ("rows_elementwise.cuh", "if (start >= row.vectors) break;", "break;"),
+    ("rows_elementwise.cuh", "row.is_inside && start == 0 && Team", "row.is_inside && start > 0 && Team"),
+];
+
+#[test]
+fn a_mutant_of_rows_in_parts_is_caught() {
+    let Some(compiler) = Compiler::find("a_mutant_of_rows_in_parts_is_caught") else { return };
+    let parked = RowsSchedule { threads_per_row: 32, rows_per_block: 1, vectors: 1, parked: 8, ..plain() };
+    let scaled = "fn scaled(x: &Matrix<f32>, by: &Column<f32>, of: &mut Column<f32>, out: &mut Matrix<f32>) {
+        of = by * 2.0;
+        out = x * by + column_index();
+    }";
+    let narrow = RowsSchedule { threads_per_row: 4, rows_per_block: 8, vectors: 1, vector: 2, ..plain() };
+    let shown_by = [
+        ("rows_elementwise.cuh", typed(scaled, "f32"), narrow),
+        ("", typed(SOFTMAX, "bf16"), parked),
+        ("", typed(ADD_RMS_NORM, "f32"), parked),
+    ];
+    for (file, before, after) in MUTANTS {
+        let is_caught = shown_by.iter().any(|(of, problem, schedule)| {
+            if (*of == "rows_elementwise.cuh") != (file == "rows_elementwise.cuh") {
+                return false;
+            }
+            let mutant = Compiled::changed(&compiler, problem, schedule, Change { file, before, after });
+            let held = schedule.held_columns();
+            [held, held - 8, 40 * schedule.vector, 3 * held + 16].into_iter().any(|columns| {
+                let check = || mutant.check(3, columns, Data { seed: 1, ..Data::default() });
+                catch_unwind(AssertUnwindSafe(check)).is_err()
+            })
+        });
+        assert!(is_caught, "nothing was wrong with `{after}` in the place of `{before}`");
     }
 }
 

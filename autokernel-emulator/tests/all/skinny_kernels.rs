@@ -40,7 +40,10 @@ fn every_layout_and_type_is_right_on_ragged_shapes() {
         (problem(Bf16, F32, Nt, "identity"), SkinnySchedule { tile_m: 32, tile_n: 64, stages: 1, ..NT }),
     ];
     let cases = cases.map(|(problem, schedule)| Case { problem, schedule: Schedule::Skinny(schedule) });
-    let runs = SHAPES.map(|shape| (shape, Variation::default()));
+    let on = |multiprocessors| Variation { multiprocessors, ..Variation::default() };
+    let several_tiles_of_a_block = [((19, 240, 150), on(1)), ((3, 470, 1031), on(1))];
+    let runs: Vec<_> =
+        SHAPES.map(|shape| (shape, Variation::default())).into_iter().chain(several_tiles_of_a_block).collect();
     check("every_layout_and_type_is_right_on_ragged_shapes", &cases, &runs);
 }
 
@@ -81,17 +84,21 @@ fn what_is_no_number_shows_in_its_own_row_and_column_alone() {
 }
 
 /// Changes that a careless edit could make, each of which a run must notice: as a fault, as a race, or in results. With the layout.
-const MUTANTS: [(Layout, Change<'_>); 13] = [
+const MUTANTS: [(Layout, Change<'_>); 17] = [
     (Nn, change("skinny_sm80_words.cuh", "first >= begin && first + elements <= end", "first >= begin")),
     (Nn, change("skinny_sm80_words.cuh", "first >= begin && first + elements <= end", "first + elements <= end")),
     (Nn, change("skinny_sm80_words.cuh", "ld == columns || rows == 1", "true")),
     (Nt, change("skinny_sm80_words.cuh", "ld == columns || rows == 1", "true")),
     (Nn, change("skinny_sm80_b.cuh", "column_of_warp_ + S::kTileN <= n_;", "true;")),
     (Nn, change("skinny_sm80_b.cuh", "if (last >= k_) return false;", "")),
+    (Nn, change("skinny_sm80_b.cuh", "k_ - (is_in_rows ? 0 : 1)", "k_")),
+    (Nn, change("skinny_sm80_b.cuh", " || ld_ < S::kTileN", "")),
     (Nt, change("skinny_sm80_b.cuh", "of_warp_ + S::kWarpK + kWordElements <= k_", "true")),
     (Nt, change("skinny_sm80_b.cuh", "elements & 0xffff : 0", "elements : elements")),
     (Nt, change("skinny_sm80_b.cuh", "rows_ >= S::kTileN && ", "")),
     (Nn, change("skinny_sm80_a.cuh", "at < count ? quarter", "true ? quarter")),
+    (Nn, change("skinny_sm80_matmul.cuh", "staged_row == row;", "staged_row >= 0;")),
+    (Nn, change("skinny_sm80_matmul.cuh", "k <= S::kTileK ? row : -1;", "row;")),
     (Nn, change("skinny_sm80_matmul.cuh", "if (begin > 0) __syncthreads();", "")),
     (Nn, change("skinny_sm80_matmul.cuh", "__syncthreads();  // all have read what was there before", "")),
     (Nn, change("skinny_sm80_matmul.cuh", "      __syncthreads();\n      for (int element", "      for (int element")),
@@ -106,8 +113,19 @@ fn what_a_careless_edit_breaks_is_noticed() {
         let module = case.compile(&compiler, Some(change)).unwrap();
         let lies = [([0; 3], [0; 2]), ([0; 3], [3, 5]), ([3, 5, 1], [1, 2])];
         let noticed = (1..).zip(lies).any(|(seed, (padding, skew))| {
-            let variation = Variation { seed, padding, skew, not_numbers: seed == 2, ..Variation::default() };
-            let shapes = [(3, 61, 530), (9, 130, 37), (17, 64, 300)];
+            // Where there is one multiprocessor a block computes tile after tile.
+            let multiprocessors = if seed == 1 { 1 } else { Variation::default().multiprocessors };
+            let not_numbers = seed == 2;
+            let variation = Variation { seed, padding, skew, not_numbers, multiprocessors, ..Variation::default() };
+            let shapes = [
+                (3, 61, 530),
+                (9, 130, 37),
+                (17, 64, 300),
+                (17, 230, 300),
+                (17, 230, 100),
+                (3, 130, 512),
+                (3, 20, 512),
+            ];
             shapes.iter().any(|&(m, n, k)| !matches!(case.run(&module, shape(m, n, k), variation), Outcome::Right(_)))
         });
         assert!(noticed, "{change:?}");

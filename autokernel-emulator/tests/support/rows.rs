@@ -51,6 +51,7 @@ pub fn plain() -> RowsSchedule {
         keep: Keep::Values,
         blocks_per_sm: 0,
         joins: false,
+        parked: 0,
     }
 }
 

@@ -84,6 +84,7 @@ fn constants(class: &Class, schedule: &AttentionSchedule) -> Vec<Constant> {
         boolean("kPingPong", ping_pong),
         int("kExpByFma", exp_by_fma),
         int("kSharedBytes", schedule.shared_bytes(class)),
+        boolean("kSteps", schedule.steps(class)),
     ];
     if share_keys {
         constants.push(int("kBoxKeys", class.sequences.box_keys(tile_keys)));

@@ -228,7 +228,7 @@ mod tests {
     /// `score = 50.0 * (score * scale / 50.0).tanh();`
     fn capped(dim: u32, causal: bool) -> Class {
         let cost = Cost { registers: 0, special_functions: 1 };
-        let score = Some(ScoreClass { operands: Vec::new(), cost, bounded: true });
+        let score = Some(ScoreClass { operands: Vec::new(), cost, bounded: true, climbs: false });
         Class { score, ..class(dim, causal) }
     }
 

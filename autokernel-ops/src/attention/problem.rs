@@ -92,6 +92,9 @@ pub struct ScoreClass {
     /// Whether it has bounds, as of a soft cap alone.
     #[serde(default, skip_serializing_if = "is_false")]
     pub bounded: bool,
+    /// Whether all that it adds to a scaled score grows by the same number of a head from key to key, as of a slope alone.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub climbs: bool,
 }
 
 impl Class {
@@ -104,16 +107,21 @@ impl Class {
     pub fn may_stay_within(&self) -> bool {
         self.dtype == Dtype::Bf16 && self.score.as_ref().is_some_and(|score| score.bounded)
     }
+
+    /// Whether Hopper's kernels may have the tensor cores add what a body does, whose parts bf16 can hold.
+    pub fn may_step(&self) -> bool {
+        self.dtype == Dtype::Bf16 && self.score.as_ref().is_some_and(|score| score.climbs)
+    }
 }
 
 impl Problem {
     /// The class whose tuned entries serve this problem.
     pub fn class(&self) -> Class {
         let &Problem { dtype, head_dim, value_dim, causal, window, scale, log_sum_exp, ref score, sequences } = self;
-        let score = score.as_ref().map(|score| ScoreClass {
-            operands: score.kinds(),
-            cost: score.cost(),
-            bounded: lower(score, scale).is_bounded(),
+        let score = score.as_ref().map(|score| {
+            let lowered = lower(score, scale);
+            let (bounded, climbs) = (lowered.is_bounded(), lowered.step().is_some());
+            ScoreClass { operands: score.kinds(), cost: score.cost(), bounded, climbs }
         });
         Class { dtype, head_dim, value_dim, causal, windowed: window.is_some(), log_sum_exp, score, sequences }
     }

@@ -89,8 +89,26 @@ impl S {
         self.exp_by_fma == 4 && self.tile_keys >= MANY_KEYS && class.value_dim > NARROW && class.may_stay_within()
     }
 
+    /// Whether what a body adds to scores is one more step of depth of their product: of wide heads products take longest.
+    pub fn steps(&self, class: &Class) -> bool {
+        let serves = class.may_step()
+            && !self.share_keys
+            && self.exp_by_fma == 0
+            && class.head_dim.max(class.value_dim) <= NARROW;
+        serves && self.bytes_without_steps(class) + self.step_bytes() <= MAX_SHARED_BYTES
+    }
+
+    /// The numbers of keys in a block, and beside them the step of each consumer's rows.
+    fn step_bytes(&self) -> u32 {
+        self.tile_keys.max(ROWS_OF_CONSUMER) * ROW_BYTES
+    }
+
     /// Dynamic shared memory of a block.
     pub fn shared_bytes(&self, class: &Class) -> u32 {
+        self.bytes_without_steps(class) + if self.steps(class) { self.step_bytes() } else { 0 }
+    }
+
+    fn bytes_without_steps(&self, class: &Class) -> u32 {
         let panels = |dim: u32| dim.div_ceil(PANEL) * ROW_BYTES;
         let queries = self.tile_queries() * panels(class.head_dim);
         let stage = self.tile_keys * (panels(class.head_dim) + panels(class.value_dim));

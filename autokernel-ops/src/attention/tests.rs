@@ -144,6 +144,33 @@ fn what_has_bounds_is_a_class_whose_long_sequences_are_multiplied_by_three_consu
     assert!(json.get("bounded").is_none(), "classes of before are what they were: {json}");
 }
 
+/// `score = score * scale + slope * (key - query);`
+fn sloped(head_dim: u32, dtype: Dtype) -> Problem {
+    let mut problem = capped();
+    let score = problem.score.as_mut().unwrap();
+    score.operands.truncate(1);
+    score.bindings.clear();
+    let of = |name: &str| Box::new(Expr::Variable(name.to_owned()));
+    let binary = |op, left, right| Box::new(Expr::Binary(op, left, right));
+    let scaled = binary(BinaryOp::Multiply, of("score"), of("scale"));
+    let distance = binary(BinaryOp::Subtract, of("key"), of("query"));
+    score.value = *binary(BinaryOp::Add, scaled, binary(BinaryOp::Multiply, of("slope"), distance));
+    Problem { head_dim, value_dim: head_dim, dtype, ..problem }
+}
+
+#[test]
+fn a_slope_is_a_step_of_depth_of_narrow_heads_of_bf16() {
+    let steps = |problem: &Problem| {
+        let class = problem.class();
+        let all = class.portfolio(Arch::SM_90A).into_iter().map(|it| AttentionSchedule::try_from(&it).unwrap());
+        all.map(|it| (it.share_keys, it.steps(&class))).collect::<Vec<_>>()
+    };
+    assert_eq!(steps(&sloped(64, Dtype::Bf16)), [(false, true), (false, true), (false, true), (true, false)]);
+    for other in [sloped(128, Dtype::Bf16), sloped(64, Dtype::F16), capped(), causal()] {
+        assert!(steps(&other).iter().all(|(_, steps)| !steps), "{other}");
+    }
+}
+
 #[test]
 fn a_body_has_a_class_of_its_own_whose_operands_stand_before_the_output() {
     let class = capped().class();

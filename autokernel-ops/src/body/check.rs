@@ -77,6 +77,7 @@ impl<'b> Checker<'b> {
             Checker { body, rotated, varies: BTreeMap::new(), stored: Vec::new(), complaints: Vec::new() };
         checker.operands();
         checker.fetches();
+        checker.in_place(body);
         checker
     }
 

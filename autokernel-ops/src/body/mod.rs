@@ -3,6 +3,7 @@
 pub mod check;
 pub mod cuda;
 mod fetch;
+mod in_place;
 mod made_scales;
 
 use std::collections::BTreeSet;
@@ -15,6 +16,7 @@ use crate::expr::{Axis, Expr, Precision};
 
 pub use check::{Complaint, Fault, Place, Rotated};
 pub use fetch::{Columns, Fetch};
+pub use in_place::InPlace;
 pub use made_scales::MadeScales;
 
 /// What a function declares: its parameters and its statements.
@@ -33,6 +35,9 @@ pub struct Body {
     /// The outputs whose blocks the kernel scales.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub made_scales: Vec<MadeScales>,
+    /// The outputs that are written over what is read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_place: Vec<InPlace>,
 }
 
 /// The types of what a body reads and writes; the factors of a product have types of their own.

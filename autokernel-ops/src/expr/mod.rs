@@ -11,6 +11,7 @@ mod named;
 mod precision;
 mod short;
 mod walk;
+mod written;
 
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +49,7 @@ pub enum Expr {
     /// The parameter or a binding.
     Variable(String),
     /// A constant.
-    Literal(f32),
+    Literal(#[serde(with = "written")] f32),
     /// The number of the element's row or column, from 0. As an `f32` it is exact below 2²⁴.
     Index(Axis),
     /// `-x`

@@ -10,13 +10,14 @@ use super::problem::Class;
 use super::reference;
 use super::schedule::{Schedule, Sm80Schedule, Sm90Schedule};
 use super::sm90::WARPS_PER_WARPGROUP;
+use crate::stated::stated;
 
 const WORD_BYTES: u32 = 4;
 const WARP_THREADS: u32 = 32;
 /// Columns that a warp of a tile that is computed transposed holds.
 const SWAPPED_COLUMNS: u32 = 16;
 /// Rows of which one access has parts.
-const NEIGHBOURS: u32 = 4;
+const NEIGHBOURS: u32 = stated(include_str!("cuda/body_statistics.cuh"), "constexpr int kNeighbours = ");
 
 /// How the warps of a kernel have parts of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

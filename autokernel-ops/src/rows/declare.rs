@@ -21,7 +21,7 @@ pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
     let (operands, ()) = both(operands(&declaration.parameters), settings(declaration))?;
     let declaration::Body::Statements(statements) = &declaration.body else { return Err(Vec::new()) };
     let (mut steps, mut nodes, mut refused) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut fetches, mut fetched_at) = (Vec::new(), Vec::new());
+    let (mut fetches, mut fetched_at, mut in_place) = (Vec::new(), Vec::new(), Vec::new());
     for statement in statements {
         match &statement.what {
             What::Step(step) => {
@@ -32,6 +32,7 @@ pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
                 fetches.push(fetch.clone());
                 fetched_at.push(statement.node);
             }
+            What::InPlace(written) => in_place.push(written.clone()),
             What::MadeScales { scales, .. } => {
                 let message = format!(
                     "`{scales}` would be made of blocks, which `#[autokernel::fused_matmul]` does; here write the scale and what \
@@ -54,7 +55,7 @@ pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
         place => node_at(declaration, &nodes, place),
     };
     let complain = |it: crate::body::Complaint| node(it.place).complain(it.message);
-    Problem::new(Body { operands, fetches, steps, made_scales: Vec::new() })
+    Problem::new(Body { operands, fetches, steps, made_scales: Vec::new(), in_place })
         .map_err(|complaints| complaints.into_iter().map(complain).collect())
 }
 

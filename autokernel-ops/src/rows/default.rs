@@ -4,18 +4,25 @@ use autokernel_core::Arch;
 
 use super::passes::Keep;
 use super::problem::Class;
-use super::rules::WARP_THREADS;
+use super::rules::{WARP_THREADS, parked_bytes, resident_blocks};
 use super::schedule::{MOST_COLUMNS, RowsSchedule};
 
 /// Vectors of a thread and the most threads of a row that several passes need, where nothing was tuned.
 const HELD: (u32, u32) = (4, 1024);
 /// The same where one pass reads a row once, however long it is.
 const READ_ONCE: (u32, u32) = (2, 1024);
+/// The same of elements of 16 bits where nothing is reduced, so that blocks take parts of a row: many small ones cover each other's
+/// arithmetic (`docs/results/rows-h200/parts.txt`).
+const SHORT_PARTS: (u32, u32) = (1, 256);
 const MOST_THREADS: u32 = 1024;
 /// Blocks of a cluster at most.
 const MOST_BLOCKS: u32 = 8;
 /// Threads of a row from which on an SM holds two rows at most, so that little covers what they wait for each other.
 const ALONE_THREADS: u32 = 512;
+/// Threads of a long row without clusters, and vectors of each in registers and in shared memory: the first where an SM has room for two such
+/// blocks, whose arithmetic and loads cover each other (`docs/results/rows-h200/parts.txt`).
+const PARKED: [(u32, u32, u32); 4] = [(512, 6, 10), (1024, 6, 10), (1024, 4, 4), (1024, 2, 4)];
+const ONE_OF_TWO_BYTES: u32 = 80 << 10;
 /// Threads of a row: no fewer than it has single elements beside its vectors, or about.
 const LEAST_THREADS: u32 = 16;
 /// Columns of a long row, and threads of each block that shares one with seven others.
@@ -40,7 +47,11 @@ impl RowsSchedule {
         if class.is_by_columns() {
             return Self::along_columns(class, vector, needed, arch);
         }
-        let (vectors, most_threads) = if class.passes.len() > 1 { HELD } else { READ_ONCE };
+        let (vectors, most_threads) = match class.passes.len() {
+            0 | 1 if class.is_elementwise() && widest < 4 => SHORT_PARTS,
+            0 | 1 => READ_ONCE,
+            _ => HELD,
+        };
         let threads_per_row = needed.div_ceil(vectors).next_power_of_two().clamp(LEAST_THREADS, most_threads);
         let mut schedule = RowsSchedule {
             threads_per_row,
@@ -51,6 +62,7 @@ impl RowsSchedule {
             keep: Keep::Values,
             blocks_per_sm: 0,
             joins: false,
+            parked: 0,
         };
         schedule.take_long_rows(class, needed);
         // Less until it fits the registers; what is then no longer held is read again.
@@ -66,6 +78,9 @@ impl RowsSchedule {
                 _ => break,
             }
         }
+        if let Some(parked) = schedule.parking(class, needed, arch) {
+            return parked;
+        }
         let joining = RowsSchedule { joins: true, ..schedule };
         let is_alone = schedule.threads_per_row >= ALONE_THREADS || schedule.cluster > 1;
         // On an H200 softmax takes 3 % less time so at 16384 columns and as much at 65536, layer_norm as much and 6 % more; of rows that are read again
@@ -73,6 +88,31 @@ impl RowsSchedule {
         let pays =
             is_alone && class.may_join_exponentials() || needed * vector > schedule.held_columns() && class.may_join();
         if pays && joining.check(class, arch).is_ok() { joining } else { schedule }
+    }
+
+    /// The same where shared memory holds what registers do not, so that a row is read once.
+    fn parking(&self, class: &Class, needed: u32, arch: Arch) -> Option<Self> {
+        // Of several `Row`s of 16 bits, which each row reads from L2, an H200 has more time for the row to come from there, too.
+        let reads_rows = class.read_rows().filter(|dtype| dtype.bytes() < 4).count();
+        if self.cluster > 1 || needed.saturating_mul(self.vector) <= self.held_columns() || reads_rows > 1 {
+            return None;
+        }
+        let of = |(threads_per_row, vectors, parked), keep| RowsSchedule {
+            threads_per_row,
+            vectors,
+            parked,
+            keep,
+            blocks_per_sm: 0,
+            joins: false,
+            ..*self
+        };
+        let mut tried = PARKED.into_iter().flat_map(|it| [Keep::Values, Keep::Inputs].map(|keep| of(it, keep)));
+        tried.find(|it| {
+            let is_alone = it.threads_per_row > ALONE_THREADS;
+            let is_of_two = parked_bytes(it, class) <= ONE_OF_TWO_BYTES && resident_blocks(it, class) > 1;
+            let holds = it.held_columns() >= needed * self.vector || is_alone;
+            holds && (is_alone || is_of_two) && it.check(class, arch).is_ok()
+        })
     }
 
     /// Hopper's schedule for long rows that are too few for all SMs: eight blocks share one.
@@ -122,6 +162,7 @@ impl RowsSchedule {
             keep: Keep::Values,
             blocks_per_sm: 0,
             joins: false,
+            parked: 0,
         };
         while schedule.check(class, arch).is_err() && schedule.threads() > WARP_THREADS {
             schedule.rows_per_block /= 2;

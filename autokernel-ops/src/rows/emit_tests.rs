@@ -22,6 +22,14 @@ fn softmax_whose_reductions_are_one_is_as_golden() {
 }
 
 #[test]
+fn softmax_of_rows_that_shared_memory_holds_in_part_is_as_golden() {
+    let problem = Problem::new(cases::softmax()).unwrap();
+    let (source, plan) = kernel(&problem, &RowsSchedule::for_columns(&problem.class(), 65_536, Arch::SM_80));
+    expect_file!["golden/softmax_parked_sm80.cu"].assert_eq(&source.cuda);
+    assert_eq!(plan.kernels[0].shared_bytes, 512 * 10 * 16);
+}
+
+#[test]
 fn add_rms_norm_is_as_golden() {
     expect_file!["golden/add_rms_norm_sm80.cu"].assert_eq(&emitted(cases::add_rms_norm()));
 }
@@ -34,6 +42,16 @@ fn add_rms_norm_of_a_few_columns_is_as_golden_and_requests_its_weights_with_the_
     expect_file!["golden/add_rms_norm_narrow_sm80.cu"].assert_eq(&emitted(256));
     let requests = |columns| emitted(columns).contains("visit(inputs.weight_, places.weight_)");
     assert_eq!([256, 4096].map(requests), [true, false]);
+}
+
+#[test]
+fn a_row_that_no_pass_reads_is_not_requested() {
+    let mut body = cases::add_rms_norm();
+    body.operands.insert(3, cases::reads("unread", Kind::Row, Dtype::F32));
+    let problem = Problem::new(body).unwrap();
+    let (source, _) = kernel(&problem, &RowsSchedule::for_columns(&problem.class(), 256, Arch::SM_80));
+    assert!(source.cuda.contains("visit(inputs.weight_, places.weight_)"), "{}", source.cuda);
+    assert!(!source.cuda.contains("inputs.unread_"), "{}", source.cuda);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::body::cuda::element;
-use crate::body::{Body, Reduction, Step};
+use crate::body::{Body, InPlace, Reduction, Step};
 use crate::expr::{Axis, BinaryOp, Expr};
 
 /// What is computed once a row.
@@ -82,6 +82,7 @@ pub fn lower(body: &Body) -> Lowered {
         lowering.step(step);
     }
     let mut out = lowering.out;
+    out.write_over_what_no_later_pass_reads(body);
     let last_reduce = out.reduces.iter().map(|(pass, _)| pass + 1);
     let last_store = out.stores.iter().map(|(pass, _)| pass + 1);
     out.passes = last_reduce.chain(last_store).max().unwrap_or(1);
@@ -211,6 +212,28 @@ fn is_row_wise(expr: &Expr) -> bool {
 }
 
 impl Lowered {
+    /// Puts off what is written over an input until the last pass that reads it, which may read it from memory again.
+    fn write_over_what_no_later_pass_reads(&mut self, body: &Body) {
+        for InPlace { output, before } in &body.in_place {
+            let before = element(before);
+            let reduces = self.reduces.iter().filter(|(_, (.., expr))| self.reads(expr, &before));
+            let stores = self.stores.iter().filter(|(_, (_, expr))| self.reads(expr, &before));
+            let last = reduces.map(|(pass, _)| *pass).chain(stores.map(|(pass, _)| *pass)).max();
+            let written = self.stores.iter_mut().find(|(_, (name, _))| name == output);
+            if let (Some((pass, _)), Some(last)) = (written, last) {
+                *pass = last.max(*pass);
+            }
+        }
+    }
+
+    /// Whether an expression is computed from that element.
+    fn reads(&self, expr: &Expr, element: &str) -> bool {
+        let names = expr.variables();
+        names
+            .into_iter()
+            .any(|name| name == element || self.elements.get(name).is_some_and(|it| self.reads(&it.expr, element)))
+    }
+
     /// The first pass that can compute the element of that name: 0 for an operand.
     pub fn ready(&self, name: &str) -> usize {
         self.elements.get(name).map_or(0, |value| value.ready)
@@ -240,5 +263,22 @@ impl Lowered {
         });
         known.insert(name, total);
         Some(total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::cases;
+
+    /// `sum = x + skip` of [`cases::add_rms_norm`], which its last pass reads again.
+    #[test]
+    fn what_is_written_over_an_input_waits_for_the_last_pass_that_reads_it() {
+        let pass_of =
+            |body: &Body| lower(body).stores.iter().find(|(_, (name, _))| name == "sum").map(|(pass, _)| *pass);
+        let apart = cases::add_rms_norm();
+        assert_eq!(pass_of(&apart), Some(0));
+        let written = InPlace { output: "sum".to_owned(), before: "x".to_owned() };
+        assert_eq!(pass_of(&Body { in_place: vec![written], ..apart }), Some(1));
     }
 }

@@ -147,6 +147,13 @@ impl Program {
         })
     }
 
+    /// Whether the first pass makes all that is kept, and later ones read no matrix beside it.
+    pub fn keeps_at_once(&self) -> bool {
+        let Some((first, later)) = self.passes.split_first() else { return false };
+        let reads_none = later.iter().all(|pass| pass.held.matrices.is_empty());
+        !self.kept.is_empty() && first.held.keeps.len() == self.kept.len() && reads_none
+    }
+
     /// Whether the pass of that number and the next one are one.
     pub fn joins(&self, pass: usize) -> bool {
         self.join.as_ref().is_some_and(|join| join.pass == pass)

@@ -1,5 +1,7 @@
 //! What row-wise kernels take, and how they are launched.
 
+use std::iter;
+
 use autokernel_core::plan::Axis;
 use autokernel_core::{
     Arg, Dim, Dimension, Extents, Field, Grid, KernelStep, LaunchPlan, Numbers, OWN_AXIS, Residency, Signature, Size,
@@ -73,6 +75,8 @@ pub struct Shape {
     pub threads: u32,
     /// Rows that a block takes at a time.
     pub rows: u32,
+    /// Columns of them that it takes; none where that is all.
+    pub columns: Option<u32>,
     /// Blocks of a cluster, which share those rows; 0 for none, and for launches that wait for the one before.
     pub cluster: u32,
     /// Blocks that an SM is given to walk over the rows; 0 for a block for each of its rows.
@@ -88,9 +92,10 @@ impl Shape {
         Shape {
             threads: schedule.threads(),
             rows: rows_per_block,
+            columns: class.is_elementwise().then(|| schedule.part_columns()),
             cluster,
             blocks_per_sm,
-            shared_bytes: rules::prefetch_bytes(schedule, class),
+            shared_bytes: rules::prefetch_bytes(schedule, class) + rules::parked_bytes(schedule, class),
         }
     }
 }
@@ -101,13 +106,14 @@ pub fn plan(operands: &[Operand], own: &OwnAxes, shape: Shape, symbol: String) -
         0 => Residency::OneEach,
         blocks_per_sm => Residency::Persistent { blocks_per_sm },
     };
+    let columns = shape.columns.map(|step| Axis { dim: COLUMNS, step });
     let kernel = KernelStep {
         symbol,
         threads: shape.threads,
         shared_bytes: shape.shared_bytes,
         overlaps_previous: shape.cluster > 0,
         grid: Grid {
-            axes: vec![Axis { dim: ROWS, step: shape.rows }],
+            axes: iter::once(Axis { dim: ROWS, step: shape.rows }).chain(columns).collect(),
             cluster: shape.cluster.max(1),
             tiles: 1,
             residency,

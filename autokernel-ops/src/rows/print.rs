@@ -188,9 +188,12 @@ impl Printer<'_> {
         lanes::of(self.body).filter(|lane| self.brought == Brought::MatricesAndRows && lane.is_read_row())
     }
 
-    /// The `Row`s that threads request with the row.
+    /// The `Row`s that threads request with the row: those that a pass reads.
     fn requested_rows(&self) -> impl Iterator<Item = Lane<'_>> {
-        lanes::of(self.body).filter(|lane| self.brought == Brought::NothingAtOnce && lane.is_read_row())
+        let is_read =
+            |name: &str| self.program.passes.iter().any(|pass| pass.streamed.rows.iter().any(|it| it == name));
+        let with_the_row = |lane: &Lane<'_>| self.brought == Brought::NothingAtOnce && lane.is_read_row();
+        lanes::of(self.body).filter(move |lane| with_the_row(lane) && is_read(lane.name))
     }
 
     fn is_requested(&self, name: &str) -> bool {

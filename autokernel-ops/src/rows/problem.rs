@@ -70,6 +70,7 @@ impl Problem {
             is_unjoined: joined::may_join(&passes, &Pair::ALL) && !joins(),
             passes,
             kept: u32::try_from(program.kept.len()).unwrap_or(u32::MAX),
+            keeps_at_once: program.keeps_at_once(),
             cost: costs.fold(Cost::NONE, Cost::and),
             operations: self.body.steps.iter().map(operations).sum(),
         }
@@ -147,6 +148,9 @@ pub struct Class {
     pub is_unjoined: bool,
     /// Values of each element that later passes need and that are not cheap to compute again.
     pub kept: u32,
+    /// Whether the first pass makes all of them, and later ones read no matrix beside them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_at_once: bool,
     /// What an element costs in registers and functions.
     pub cost: Cost,
     /// Operations an element.
@@ -196,6 +200,11 @@ impl Class {
     /// Whether it reduces along columns.
     pub fn is_by_columns(&self) -> bool {
         !self.folds.is_empty()
+    }
+
+    /// Whether nothing is reduced, so that blocks may take parts of a row.
+    pub fn is_elementwise(&self) -> bool {
+        !self.is_by_columns() && matches!(&self.passes[..], [pass] if pass.is_empty())
     }
 
     /// Whether two of its reductions can be made in one pass over the row.

@@ -10,6 +10,10 @@ use crate::body::Kind;
 use crate::rule::{self, BrokenRule, Rule};
 
 const MAX_THREADS: u32 = 1024;
+/// Columns that a thread holds in registers at most, of a row of which it holds others in shared memory: its code is straight for few.
+const MOST_BESIDE_PARKED: u32 = 48;
+/// Vectors that a thread holds in shared memory at most.
+const MOST_PARKED: u32 = 16;
 pub(super) const WARP_THREADS: u32 = 32;
 /// Sums in shared memory of a block that reduces along columns, of four bytes each.
 const MAX_SUMS: u32 = 8192;
@@ -19,6 +23,11 @@ const MAX_VECTOR_BYTES: u32 = 32;
 const WORKING_REGISTERS: u32 = 16;
 /// Registers that any kernel needs, for rows that begin anywhere.
 const LEAST_REGISTERS: u32 = 64;
+/// The same where nothing is reduced and a block takes a part of a row, and of those for addresses what such a kernel does not need.
+const LEAST_OF_PARTS: u32 = 32;
+const SAVED_BY_PARTS: u32 = 8;
+/// Of the places of one more vector of such a kernel.
+const PLACE_REGISTERS: u32 = 8;
 /// Operands whose addresses those are enough for.
 const FEW_OPERANDS: u32 = 5;
 /// Registers of a vector of each `Row` operand for which those are enough.
@@ -39,6 +48,11 @@ const OPERAND_REGISTERS: u32 = 3;
 const REGISTER_STEP: u32 = 8;
 /// The widest access.
 const ACCESS_BYTES: u32 = 16;
+/// Of a number that is kept.
+const KEPT_BYTES: u32 = 4;
+/// Vectors of one matrix that come from shared memory together, and of what is kept of more.
+const GROUP: u32 = 5;
+const GROUP_OF_KEPT: u32 = 2;
 /// Shared memory of a block for reductions.
 const SCRATCH_BYTES: u32 = 3 << 10;
 /// Threads and blocks that one multiprocessor holds.
@@ -78,19 +92,25 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "cluster",
-        words: "cluster is 0, or on sm_90a 1, 2, 4 or 8; from 2 on, rows_per_block is 1 and threads_per_row at least 32",
-        holds: |s, _, arch| match s.cluster {
+        words: "cluster is 0, or on sm_90a 1, 2, 4 or 8; from 2 on, rows are reduced, rows_per_block is 1 and threads_per_row at least 32",
+        holds: |s, class, arch| match s.cluster {
             0 => true,
             1 => arch == Arch::SM_90A,
-            2 | 4 | 8 => arch == Arch::SM_90A && s.rows_per_block == 1 && s.threads_per_row >= WARP_THREADS,
+            2 | 4 | 8 => {
+                let shares = s.rows_per_block == 1 && s.threads_per_row >= WARP_THREADS && !class.is_elementwise();
+                arch == Arch::SM_90A && shares
+            }
             _ => false,
         },
         reason: |s, _, arch| format!("cluster = {} for {arch}, {} rows a block; take 0", s.cluster, s.rows_per_block),
     },
     Rule {
         name: "vectors",
-        words: "vectors is 1, 2, 4 or 8; a thread holds at most 32 columns",
-        holds: |s, _, _| [1, 2, 4, 8].contains(&s.vectors) && s.vectors * s.vector <= MOST_COLUMNS,
+        words: "vectors is 1, 2, 4 or 8, or 6 with parked; a thread holds at most 32 columns, or 48 with parked",
+        holds: |s, _, _| {
+            let (known, most) = if s.parked > 0 { (6, MOST_BESIDE_PARKED) } else { (1, MOST_COLUMNS) };
+            (s.vectors == known || [1, 2, 4, 8].contains(&s.vectors)) && s.vectors * s.vector <= most
+        },
         reason: |s, _, _| {
             format!("{} vectors of {} columns; take 1, 2, 4 or 8, and at most 32 columns", s.vectors, s.vector)
         },
@@ -133,13 +153,14 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "blocks_per_sm",
-        words: "blocks_per_sm is 0, or 1, 2, 4 or 8 where nothing is read or written elsewhere than in its row and column; those blocks have at most 2048 threads, their next rows, in vectors of \
+        words: "blocks_per_sm is 0, or 1, 2, 4 or 8 where rows are reduced and nothing is read or written elsewhere than in its row and column; those blocks have at most 2048 threads, their next rows, in vectors of \
                 at least 16 bytes, fit the shared memory",
         holds: |s, class, arch| {
             let accesses = class.read_matrices().all(|dtype| s.vector * dtype.bytes() >= ACCESS_BYTES);
             let shared = s.blocks_per_sm * (prefetch_bytes(s, class) + SCRATCH_BYTES);
             let fits = s.blocks_per_sm * s.threads() <= SM_THREADS && shared <= arch.shared_bytes_per_block();
-            let is_ahead = [1, 2, 4, 8].contains(&s.blocks_per_sm) && class.is_in_place();
+            let may_be_ahead = class.is_in_place() && !class.is_elementwise();
+            let is_ahead = [1, 2, 4, 8].contains(&s.blocks_per_sm) && may_be_ahead;
             s.blocks_per_sm == 0 || is_ahead && accesses && fits
         },
         reason: |s, class, arch| {
@@ -152,11 +173,35 @@ pub const RULES: &[Rule<S, Class>] = &[
         },
     },
     Rule {
+        name: "parked",
+        words: "parked is 0, or at most 16 where rows are reduced by several passes, nothing is read or written elsewhere than in its row and \
+                column, rows_per_block is 1, cluster 0 or 1, blocks_per_sm 0 and joins false; vectors of each matrix are 16 bytes at least, and \
+                threads * parked of all matrices that are read fit the shared memory, or, where the first pass makes all that is kept, of that",
+        holds: |s, class, arch| {
+            let alone = s.rows_per_block == 1 && s.cluster <= 1 && s.blocks_per_sm == 0 && !s.joins;
+            let reduces = class.passes.len() > 1 && !class.is_by_columns() && class.is_in_place();
+            let accesses = class.read_matrices().all(|dtype| s.vector * dtype.bytes() >= ACCESS_BYTES);
+            let fits = parked_bytes(s, class) + SCRATCH_BYTES <= arch.shared_bytes_per_block();
+            s.parked == 0 || s.parked <= MOST_PARKED && alone && reduces && accesses && s.vector >= 4 && fits
+        },
+        reason: |s, class, arch| {
+            let (bytes, limit) = (parked_bytes(s, class), arch.shared_bytes_per_block());
+            format!(
+                "{} vectors of {} threads are {bytes} bytes, where {arch} has {limit}; take fewer, or 0",
+                s.parked,
+                s.threads()
+            )
+        },
+    },
+    Rule {
         name: "registers",
-        words: "vectors * (registers of a vector of each input, or of what is kept if that is more) + 2 * vector + 16, \
-                and 3 for each operand but indices beyond 5, and 4 for each function beyond the first, but at least 64, and what a \
+        words: "vectors * (registers of a vector of each input, or of what is kept if that is more) + 2 * vector + 16 (8 * vectors where nothing is \
+                reduced, or read or written elsewhere than in its row and column), \
+                and 3 for each operand but indices beyond 5, and 4 for each function beyond the first, but at least 64 (32 there), and what a \
                 vector of each Row takes beyond 8, and 3 * vector for each reduction of a pass, or output, and Row \
-                beyond 3, and 48 for 8 vectors unless blocks stay, and 16 where inputs of more than 3 matrices are kept, is at most 255, and at most 65536 / threads",
+                beyond 3, and 48 for 8 vectors unless blocks stay, and 16 where inputs of more than 3 matrices are kept, is at most 255, and at most 65536 / threads; of a reduction along columns it is vectors * \
+                (registers of a vector of each matrix, and 1 for each Column) + vector for each output and Row, and 28 for one matrix alone, else 36, \
+                12 without cluster, 32 and more for functions, and 4 for each vector of an operand beyond the first",
         holds: |s, class, _| registers(s, class) <= available(s),
         reason: |s, class, _| {
             let (needed, available) = (registers(s, class), available(s));
@@ -186,13 +231,30 @@ pub(super) fn requests_rows(s: &S, class: &Class) -> bool {
     let rows: u32 = class.read_rows().map(|dtype| (s.vector * dtype.bytes()).div_ceil(4)).sum();
     let (held, beside) = parts_of_registers(s, class);
     let fits = held + beside + s.vectors * rows <= LEAST_REGISTERS;
-    rows > 0 && fits && class.passes.len() > 1 && s.blocks_per_sm == 0 && s.cluster <= 1 && class.fetches.is_empty()
+    rows > 0
+        && fits
+        && class.passes.len() > 1
+        && s.blocks_per_sm == 0
+        && s.parked == 0
+        && s.cluster <= 1
+        && class.fetches.is_empty()
 }
 
 /// Registers of a thread for a class.
 pub(super) fn registers(s: &S, class: &Class) -> u32 {
+    if class.is_by_columns() {
+        return columns::registers(s, class);
+    }
     let (held, beside) = parts_of_registers(s, class);
+    if takes_parts(class) {
+        return (held + PLACE_REGISTERS * (s.vectors - 1) - SAVED_BY_PARTS).max(LEAST_OF_PARTS) + beside;
+    }
     held.max(LEAST_REGISTERS) + beside
+}
+
+/// Whether blocks take parts of rows, and find all where a body writes.
+fn takes_parts(class: &Class) -> bool {
+    class.is_elementwise() && class.is_in_place()
 }
 
 /// Those of the vectors that it holds and of what any kernel needs, and those beside them.
@@ -204,14 +266,40 @@ fn parts_of_registers(s: &S, class: &Class) -> (u32, u32) {
     let operands = u32::try_from(addressed).unwrap_or(u32::MAX).saturating_sub(FEW_OPERANDS);
     let rows: u32 = class.read_rows().map(|dtype| (s.vector * dtype.bytes()).div_ceil(4)).sum();
     let rest = OPERAND_REGISTERS * operands + class.cost.registers + class.cost.constants();
-    let many = if s.vectors > FEW_VECTORS && s.blocks_per_sm == 0 { MANY_VECTORS_REGISTERS } else { 0 };
-    // Along columns each output has a sum for each column of a vector.
-    let rest = rest + s.vector * u32::try_from(class.folds.len()).unwrap_or(u32::MAX);
+    let is_straight = s.blocks_per_sm == 0 && s.parked == 0;
+    let many = if s.vectors > FEW_VECTORS && is_straight { MANY_VECTORS_REGISTERS } else { 0 };
     let passing = PASSING_REGISTERS * s.vector * class.passing().saturating_sub(FEW_PASSING);
     let keeps_many = s.keep == Keep::Inputs && class.read_matrices().count() > FEW_MATRICES;
     let matrices = if keeps_many { MANY_MATRICES_REGISTERS } else { 0 };
     let beside = rows.saturating_sub(FEW_ROW_REGISTERS) + passing + many + matrices;
+    // What is kept at once takes the place of one vector's inputs after the other.
+    if parks_kept(s, class) {
+        return (registers_for(s, 0, kept, rest) + inputs, beside);
+    }
     (registers_for(s, inputs, kept, rest), beside)
+}
+
+/// Whether shared memory has what the first pass keeps, in the place of what it reads.
+pub(super) fn parks_kept(s: &S, class: &Class) -> bool {
+    let read: u32 = class.read_matrices().map(|dtype| dtype.bytes()).sum();
+    s.parked > 0 && s.keep == Keep::Values && class.keeps_at_once && class.kept * KEPT_BYTES < read
+}
+
+/// Bytes of a row that a block has in shared memory beside what its threads hold in registers.
+pub(super) fn parked_bytes(s: &S, class: &Class) -> u32 {
+    let read: u32 = class.read_matrices().map(|dtype| dtype.bytes()).sum();
+    let of_column = if parks_kept(s, class) { class.kept * KEPT_BYTES } else { read };
+    s.threads() * s.parked * s.vector * of_column
+}
+
+/// Vectors of a thread that are on their way from shared memory together.
+pub(super) fn group(s: &S, class: &Class) -> u32 {
+    let most = match class.read_matrices().count() {
+        0 | 1 => GROUP,
+        _ if parks_kept(s, class) => GROUP_OF_KEPT,
+        _ => 1,
+    };
+    (1..=most).rev().find(|group| s.parked.is_multiple_of(*group)).unwrap_or(1)
 }
 
 /// Registers of a thread: the vectors that it holds, which are inputs until they are kept values, one vector's elements on
@@ -233,8 +321,7 @@ pub(super) fn prefetch_bytes(s: &S, class: &Class) -> u32 {
 
 /// Blocks of a schedule that one multiprocessor holds at once: what a kernel is compiled for.
 pub(super) fn resident_blocks(s: &S, class: &Class) -> u32 {
-    let registers = if class.is_by_columns() { columns::registers(s, class) } else { registers(s, class) };
-    let registers = registers.next_multiple_of(REGISTER_STEP).max(REGISTER_STEP);
+    let registers = registers(s, class).next_multiple_of(REGISTER_STEP).max(REGISTER_STEP);
     let threads = s.threads().max(1);
     let warps = PARTITIONS * (REGISTER_FILE / PARTITIONS / (registers * WARP_THREADS));
     (warps * WARP_THREADS / threads).min(SM_THREADS / threads).clamp(1, SM_BLOCKS)

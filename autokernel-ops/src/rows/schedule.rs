@@ -25,7 +25,7 @@ schedule! {
     "1 on Hopper. Where a row has more than 16384 columns, 2 with blocks that stay, or 4 of blocks that do not; more wait \
      longer for each other.";
     /// Vectors of a row that a thread requests at once and holds from pass to pass.
-    vectors: u32, "1, 2, 4, 8",
+    vectors: u32, "1, 2, 4, 6, 8",
     "threads_per_row * vector * vectors columns of a row are read once; the rest again in each pass. Two vectors and \
      more keep enough loads in flight.";
     /// What a thread keeps of its elements from one pass to the next.
@@ -40,6 +40,10 @@ schedule! {
     joins: bool = 0, "false, true",
     "true where an SM holds one or two rows, whose threads would wait for each other twice, and where a row does not fit its \
      threads, as it is read again once less; false where others cover the wait.";
+    /// Vectors of a row that a thread holds in shared memory, beside those in registers.
+    parked: u32 = 0, "0 to 16",
+    "0 where registers hold a row. 10 beside 6 in registers hold 65536 columns, of 1024 threads of f32, and of 512 of 16 bits, of which an \
+     SM has two blocks; what neither holds is read again in each pass.";
 }
 
 impl RowsSchedule {
@@ -55,10 +59,21 @@ impl RowsSchedule {
         self.threads_per_row.saturating_mul(self.rows_per_block)
     }
 
+    /// Columns that a block takes at most where nothing is reduced: what its threads hold, and the single elements of a row beside its vectors
+    /// (`kColumns` of `rows_elementwise.cuh`).
+    pub(super) fn part_columns(&self) -> u32 {
+        self.held_columns() + self.vector - 1
+    }
+
     /// Columns of a row that its threads hold.
     pub fn held_columns(&self) -> u32 {
         let threads = self.threads_per_row.saturating_mul(self.cluster.max(1));
-        threads.saturating_mul(self.vector).saturating_mul(self.vectors)
+        threads.saturating_mul(self.vector).saturating_mul(self.vectors + self.parked)
+    }
+
+    /// Columns of a row that registers hold: what is requested at once where a row is read again.
+    pub(super) fn stretch_columns(&self) -> u32 {
+        RowsSchedule { parked: 0, ..*self }.held_columns()
     }
 }
 
@@ -68,13 +83,17 @@ pub const MOST_COLUMNS: u32 = 32;
 impl fmt::Display for RowsSchedule {
     /// One short line: `rows_sm80 256x1 v8x4 keeps values`, with `4 blocks an SM` where it is persistent.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RowsSchedule { threads_per_row, rows_per_block, vector, cluster, vectors, keep, blocks_per_sm, joins } =
-            self;
+        let RowsSchedule { threads_per_row, rows_per_block, vector, cluster, vectors, keep, .. } = self;
+        let RowsSchedule { blocks_per_sm, joins, parked, .. } = self;
         let keep = match keep {
             Keep::Inputs => "inputs",
             Keep::Values => "values",
         };
-        write!(f, "rows_sm80 {threads_per_row}x{rows_per_block} v{vector}x{vectors} keeps {keep}")?;
+        write!(f, "rows_sm80 {threads_per_row}x{rows_per_block} v{vector}x{vectors}")?;
+        if *parked > 0 {
+            write!(f, "+{parked}")?;
+        }
+        write!(f, " keeps {keep}")?;
         if *cluster > 0 {
             write!(f, " cluster {cluster}")?;
         }

@@ -1,10 +1,10 @@
 use autokernel_core::{Arch, Dtype};
 
 use super::problem::{Class, Problem};
-use super::rules::{self, RULES};
-use super::schedule::RowsSchedule;
+use super::rules::{self, RULES, parked_bytes, resident_blocks};
+use super::schedule::{Keep, RowsSchedule};
 use super::{cases, space};
-use crate::body::{Body, Kind, Reduction};
+use crate::body::{Body, Kind, Operand, Reduction};
 use crate::expr::{Cost, Expr, Math};
 
 fn class(body: crate::rows::Body) -> Class {
@@ -91,6 +91,32 @@ fn the_page_about_schedules_has_every_rule_and_knob() {
     for line in rules.chain(knobs) {
         assert!(page.contains(&line), "docs/schedules.md lacks the line\n{line}");
     }
+}
+
+fn of_f32(body: Body) -> Body {
+    let operands = body.operands.into_iter().map(|operand| Operand { dtype: Dtype::F32, ..operand });
+    Body { operands: operands.collect(), ..body }
+}
+
+#[test]
+fn long_rows_are_held_without_clusters_and_an_sm_has_two_of_16_bits() {
+    let held = |body: Body| {
+        let class = class(body);
+        let schedule = RowsSchedule::for_columns(&class, 65_536, Arch::SM_80);
+        (schedule.to_string(), resident_blocks(&schedule, &class))
+    };
+    let name = |text: &str| text.to_owned();
+    assert_eq!(held(cases::softmax()), (name("rows_sm80 512x1 v8x6+10 keeps inputs"), 2));
+    assert_eq!(held(of_f32(cases::softmax())), (name("rows_sm80 1024x1 v4x6+10 keeps values"), 1));
+    assert_eq!(held(cases::add_rms_norm()), (name("rows_sm80 1024x1 v8x4+4 keeps values"), 1));
+    let both = class(of_f32(cases::add_rms_norm()));
+    let parks_kept = RowsSchedule::for_columns(&both, 65_536, Arch::SM_80);
+    assert_eq!(
+        (parks_kept.to_string(), parks_kept.held_columns()),
+        (name("rows_sm80 1024x1 v4x6+10 keeps values"), 65_536)
+    );
+    assert_eq!(parked_bytes(&parks_kept, &both), 1024 * 10 * 16);
+    assert_eq!(parked_bytes(&RowsSchedule { keep: Keep::Inputs, ..parks_kept }, &both), 2 * 1024 * 10 * 16);
 }
 
 /// A maximum, and behind it a sum of what `term` makes of the element and the maximum.

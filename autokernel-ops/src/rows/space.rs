@@ -12,6 +12,8 @@ const VECTOR: [u32; 3] = [2, 4, 8];
 const VECTORS: [u32; 4] = [1, 2, 4, 8];
 const CLUSTER: [u32; 5] = [0, 1, 2, 4, 8];
 const BLOCKS_PER_SM: [u32; 5] = [0, 1, 2, 4, 8];
+/// Threads of a row, and vectors of each in registers and in shared memory.
+const PARKED: [(u32, u32, u32); 3] = [(512, 6, 10), (1024, 4, 4), (1024, 6, 10)];
 
 /// Every valid schedule for `class` on `arch`, in a fixed order.
 pub fn schedules(class: &Class, arch: Arch) -> Vec<RowsSchedule> {
@@ -31,6 +33,7 @@ pub fn schedules(class: &Class, arch: Arch) -> Vec<RowsSchedule> {
                                 keep,
                                 blocks_per_sm,
                                 joins: false,
+                                parked: 0,
                             }));
                         }
                     }
@@ -42,5 +45,26 @@ pub fn schedules(class: &Class, arch: Arch) -> Vec<RowsSchedule> {
     let joining = schedules.iter().map(|schedule| RowsSchedule { joins: true, ..*schedule });
     let joining: Vec<_> = joining.filter(|schedule| schedule.check(class, arch).is_ok()).collect();
     schedules.extend(joining);
+    let parked = PARKED.iter().flat_map(|&(threads_per_row, vectors, parked)| {
+        let of = |vector, keep, cluster| RowsSchedule {
+            threads_per_row,
+            rows_per_block: 1,
+            vector,
+            cluster,
+            vectors,
+            keep,
+            blocks_per_sm: 0,
+            joins: false,
+            parked,
+        };
+        let mut all = Vec::new();
+        for vector in [4, 8] {
+            for keep in [Keep::Inputs, Keep::Values] {
+                all.extend([0, 1].map(|cluster| of(vector, keep, cluster)));
+            }
+        }
+        all
+    });
+    schedules.extend(parked.filter(|schedule| schedule.check(class, arch).is_ok()));
     schedules
 }

@@ -74,6 +74,7 @@ mod tests {
             keep: Keep::Values,
             blocks_per_sm: 1,
             joins: false,
+            parked: 0,
         };
         let count = |teams: u32| Turns::new(&schedule, teams, 1, 132).count;
         assert_eq!([66, 67, 85, 132, 133].map(count), [1.0, 2.0, 2.0, 2.0, 3.0]);

@@ -3,6 +3,7 @@
 
 pub mod declared;
 pub mod derived;
+mod timed_set;
 
 use autokernel::{
     Argument, CompiledKernel, Device, Dtype, Extents, Image, LaunchPlan, Result, Role, Signature, matmul,
@@ -19,6 +20,8 @@ use crate::tolerance::accumulation;
 use crate::{reference, settings, shapes};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+
+pub use timed_set::TimedSet;
 
 include!("timed.rs");
 include!("timed_fp8.rs");

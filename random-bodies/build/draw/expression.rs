@@ -37,14 +37,30 @@ pub struct Number {
 }
 
 /// Operators of one operand, each in a domain where it has a value.
-const METHODS: [&str; 8] = ["abs", "exp", "ln", "sqrt", "tanh", "sin", "cos", "recip"];
+const METHODS: [&str; 10] = ["abs", "exp", "ln", "sqrt", "tanh", "sin", "cos", "recip", "powi", "clamp"];
+const EXPONENTS: [&str; 5] = ["2", "3", "-1", "5", "0"];
 /// Functions of one operand.
 const FUNCTIONS: [&str; 8] = ["erf", "identity", "relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid"];
 const REDUCTIONS: [&str; 4] = ["row_sum", "row_mean", "row_max", "row_min"];
-const NUMBERS: [&str; 12] =
-    ["0.0", "0.5", "1.0", "2.0", "-1.5", "0.1", "3.0f32", "1e-3", "6.0", "-0.25", "1e-6f32", "0.333_333_34"];
+const NUMBERS: [&str; 14] = [
+    "0.0",
+    "0.5",
+    "1.0",
+    "2.0",
+    "-1.5",
+    "0.1",
+    "3.0f32",
+    "1e-3",
+    "6.0",
+    "-0.25",
+    "1e-6f32",
+    "0.333_333_34",
+    "std::f32::consts::PI",
+    "f32::EPSILON",
+];
 /// Whose products soon leave the range of fp32.
-const EXTREMES: [&str; 4] = ["1e30", "1e-30", "-1e30", "3e38"];
+const EXTREMES: [&str; 6] = ["1e30", "1e-30", "-1e30", "3e38", "f32::MAX", "f32::NEG_INFINITY"];
+const QUESTIONS: [&str; 3] = ["is_nan", "is_finite", "is_infinite"];
 const COMPARISONS: [&str; 6] = ["<", "<=", ">", ">=", "==", "!="];
 
 /// Writes expressions, and keeps what they may name.
@@ -230,7 +246,9 @@ impl<'r> Writer<'r> {
     fn method(&mut self, size: u32, allowed: Allowed) -> Number {
         let method = *METHODS.choose(self.rng).expect("there are some");
         let is_guarded = self.rng.random_ratio(3, 4);
-        self.map(size, allowed, |_, value| match method {
+        self.map(size, allowed, |writer, value| match method {
+            "powi" => format!("{value}.powi({})", EXPONENTS.choose(writer.rng).expect("there are some")),
+            "clamp" => format!("{value}.clamp(-2.0, 1.5)"),
             "exp" if is_guarded => format!("{value}.min(3.0).exp()"),
             "ln" | "recip" if is_guarded => format!("({value}.abs() + 0.25).{method}()"),
             "sqrt" if is_guarded => format!("{value}.abs().sqrt()"),
@@ -319,6 +337,9 @@ impl<'r> Writer<'r> {
                 let op = if self.rng.random() { "&&" } else { "||" };
                 Number { text: format!("({}) {op} ({})", left.text, right.text), varies: left.varies || right.varies }
             }
+            3 if self.rng.random_ratio(1, 3) => self.map(2, allowed, |writer, value| {
+                format!("{value}.{}()", QUESTIONS.choose(writer.rng).expect("there are some"))
+            }),
             _ => self.two(2, allowed, |writer, left, right| {
                 let op = COMPARISONS.choose(writer.rng).expect("there are some");
                 format!("{left} {op} {right}")

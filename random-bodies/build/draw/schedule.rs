@@ -53,6 +53,7 @@ fn of_rows(rng: &mut StdRng, problem: &rows::Problem, arch: Arch, sizes: Sizes) 
         keep: one(rng, &[Keep::Inputs, Keep::Values]),
         blocks_per_sm: one(rng, &[0, 0, 1, 2, 4, 8]),
         joins: one(rng, &[false, true]),
+        parked: 0,
     };
     let mut drawn = (0..TRIES).map(|_| draw(rng));
     let fits = |schedule: &RowsSchedule| schedule.threads() <= most_threads && schedule.check(&class, arch).is_ok();

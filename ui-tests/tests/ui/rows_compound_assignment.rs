@@ -3,7 +3,9 @@ use autokernel::{Column, Matrix, Row, bf16, f16};
 
 #[autokernel::rows]
 fn kernel(x: &Matrix<bf16>, out: &mut Matrix<bf16>) {
-    out += x;
+    let y = 2.0 * x;
+    y += x;
+    out = y;
 }
 
 fn main() {}

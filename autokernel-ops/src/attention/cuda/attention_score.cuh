@@ -49,6 +49,14 @@ struct Scores<Problem, Rows, true> {
     });
   }
 
+  // The step of all rows, and of one what its first key has.
+  __device__ __forceinline__ float step() const { return of_head[0].step; }
+  __device__ __forceinline__ float base(const Rows& rows, int row, int first_key) const {
+    const auto& of = of_head[row % Rows::kHeads];
+    const float key = first_key;
+    return Problem::begin(of, Problem::of_row(of, batch, rows.head(row), rows.query(row) + offset, key), 0.0f);
+  }
+
   // What becomes of them.
   template <int kScores>
   __device__ __forceinline__ void change(float (&scores)[kScores], const Rows& rows, int first_key) const {

@@ -36,8 +36,6 @@ struct Piece {
   int before;      // blocks of the tile that lie before the piece
   int tile_blocks; // of the whole tile
   int from;        // blocks of the share that lie before the piece
-
-  __device__ __forceinline__ int first_in_line() const { return from - before; }
 };
 
 // Whether keys and values have elements, without which they have no tensor map. Of a cache in pages arguments say it: how many there
@@ -145,19 +143,24 @@ struct Line {
   template <typename Args>
   __device__ __forceinline__ explicit Line(const Args& args) : sharing(args.heads / args.groups), groups(args.groups) {}
 
-  // Cuts so many places into shares.
-  __device__ __forceinline__ void cut(int64_t places) {
+  // Cuts so many places into shares: of narrow heads, where a share that goes on in another tile loses most, and where tiles have as
+  // many places as the first, whole tiles or a whole part of one, if that is little more.
+  __device__ __forceinline__ void cut(int64_t places, const Sequence& first) {
     count = places;
     each = max((count + gridDim.x - 1) / gridDim.x, int64_t{1});
+    if constexpr (G::kHeadDim <= 64) {
+      constexpr int kFew = 32;
+      const int own = static_cast<int>(each);
+      if (own < kFew) return;
+      const int tile = length(blocks(first, 0));
+      const int parts = max(tile / own, 1);
+      const int whole = own > tile ? ceil_div(own, tile) * tile : ceil_div(tile, parts);
+      if (whole * parts % tile == 0 && whole - own <= own / 16) each = whole;
+    }
   }
 
-  // Where the share of a block of the grid begins, and which block's share has a place of the line.
-  __device__ __forceinline__ int64_t begin(uint32_t block) const {
-    return min(each * block, count);
-  }
-  __device__ __forceinline__ int owner(int64_t place) const {
-    return static_cast<int>(place / each);
-  }
+  // Where the share of a block of the grid begins.
+  __device__ __forceinline__ int64_t begin(uint32_t block) const { return min(each * block, count); }
 
   __device__ __forceinline__ int rows(const Sequence& sequence) const { return sequence.queries * sharing; }
   __device__ __forceinline__ int tiles(const Sequence& sequence) const {
@@ -205,7 +208,7 @@ struct Share {
   __device__ __forceinline__ Share(const Args& args, const Batch& sequences) : line(args), sequence{} {
     if constexpr (G::Sequences::kAreWhole) {
       const int64_t each = line.of_sequence(sequences.any(args, 0));
-      cut(each * args.batch);
+      cut(each * args.batch, sequences.any(args, 0));
       if (count == 0) return;
       const int number = begin / each;
       find(sequences.any(args, number), begin - number * each);
@@ -216,12 +219,13 @@ struct Share {
   template <typename Args>
   __device__ __forceinline__ explicit Share(const Args& args) : Share(args, Known<typename G::Sequences>()) {}
 
-  // Who computes pieces of the tile of one.
+  // Who computes pieces of the tile of one: shares are of one length, but for the last.
   template <typename Piece>
   __device__ __forceinline__ Owners owners(const Piece& piece) const {
-    const int64_t tile = begin + piece.first_in_line();
-    const int first = line.owner(tile);
-    return {first, line.owner(tile + piece.tile_blocks - 1) - first + 1};
+    const int each = static_cast<int>(line.each), own = static_cast<int>(blockIdx.x);
+    const int first = own - ceil_div(piece.before, each);
+    const int last = own + (piece.from - piece.before + piece.tile_blocks - 1) / each;
+    return {first, last - first + 1};
   }
 
   // Calls `compute(piece)` for each piece in order.
@@ -260,8 +264,8 @@ struct Share {
   }
 
  private:
-  __device__ __forceinline__ void cut(int64_t places) {
-    line.cut(places);
+  __device__ __forceinline__ void cut(int64_t places, const Sequence& first) {
+    line.cut(places, first);
     begin = line.begin(blockIdx.x);
     count = line.begin(blockIdx.x + 1) - begin;
   }
@@ -271,7 +275,7 @@ struct Share {
   __device__ __forceinline__ void find_sequence(const Args& args, const Batch& sequences) {
     if (args.batch == 1) {
       const Sequence only = sequences.any(args, 0);
-      cut(line.of_sequence(only));
+      cut(line.of_sequence(only), only);
       if (count != 0) find(only, begin);
       return;
     }
@@ -296,7 +300,7 @@ struct Share {
       for (first = kWarpSize; first < args.batch; first += kWarpSize) places += last(up_to_own(first));
       up_to = up_to_own(first = 0);
     }
-    cut(places);
+    cut(places, sequences.any(args, 0));
     if (count == 0) return;
     int64_t rest = begin;
     uint32_t behind;

@@ -27,6 +27,11 @@ __device__ __forceinline__ float row_sum(float value) {
   return value + __shfl_xor_sync(0xffffffffu, value, 2);
 }
 
+// Where scores of a block are whole.
+struct NoBase {
+  __device__ __forceinline__ float operator()(int) const { return 0.0f; }
+};
+
 // What a thread knows of its two rows. Scores are what is in the accumulator, before they are scaled; `scale` is positive and contains
 // log2(e), so that weights are powers of two: 2^(score * scale - shift).
 //
@@ -40,7 +45,10 @@ __device__ __forceinline__ float row_sum(float value) {
 // Without kMovesSeldom shifts move with every block, by straight code that keeps nothing of them.
 //
 // With kBounded scores are from -1 to 1, as of a soft cap, whose factor `scale` then contains: shifts need not move (`add_within`).
-template <typename Input, bool kScored, int kExpByFma, bool kMovesSeldom, bool kBounded>
+//
+// With kClimbs what is added to scores grows by the same from key to key, and those of a block stand without what its first key has:
+// `shift` is as much less, and follows from block to block (`descend`), while `max` is a whole score.
+template <typename Input, bool kScored, int kExpByFma, bool kMovesSeldom, bool kBounded, bool kClimbs>
 struct Softmax {
   static constexpr float kLargest = 0x1p28f;
   static constexpr float kSlack = 8.0f;
@@ -60,6 +68,7 @@ struct Softmax {
   float scale_of_row[kRowsOfThread];
   float sum[kRowsOfThread] = {0.0f, 0.0f};  // of this thread's columns alone
   bool by_bits = false;                     // the same for a warp: see `largest_by_bits`
+  float climb = 0.0f;                       // with kClimbs: from block to block
 
   __device__ __forceinline__ explicit Softmax(float scale) : scale(scale) {
     if constexpr (kMovesSeldom) max[0] = max[1] = kNegativeInfinity;
@@ -68,11 +77,12 @@ struct Softmax {
   }
 
   // Turns scores into weights, in place. Where that is true sums so far must be multiplied by `correction`, of the whole warp. With
-  // kMasked a row may have no score but -inf, and its weights are zero. Rows that no thread of the warp has stay as they are.
-  template <bool kFirst, bool kMasked, typename Rows, int kScores>
-  __device__ __forceinline__ bool add(float (&scores)[kScores], float (&correction)[kRowsOfThread], const Rows& rows) {
+  // kMasked a row may have no score but -inf, and its weights are zero. Rows that no thread of the warp has stay as they are. With kClimbs
+  // `base(row)` is what the first key of the block has.
+  template <bool kFirst, bool kMasked, typename Rows, int kScores, typename Base = NoBase>
+  __device__ __forceinline__ bool add(float (&scores)[kScores], float (&correction)[kRowsOfThread], const Rows& rows, Base base = {}) {
     if constexpr (kMovesSeldom) {
-      return add_seldom<kFirst, kMasked>(scores, correction, rows);
+      return add_seldom<kFirst, kMasked>(scores, correction, rows, base);
     } else {
       for_each_row(rows, [&](int row) {
         const float largest = largest_of(scores, row, kFirst ? scores[2 * row] : greater(max[row], scores[2 * row]));
@@ -120,6 +130,12 @@ struct Softmax {
   // After all of them.
   __device__ __forceinline__ void end_within() { max[0] = max[1] = shift_within() / scale; }
 
+  // What the first key of the next block has is less by `climb`.
+  __device__ __forceinline__ void descend() {
+#pragma unroll
+    for (int row = 0; row < kRowsOfThread; ++row) shift[row] = fmaf(climb, scale_of(row), shift[row]);
+  }
+
   __device__ __forceinline__ float shift_within() const {
     static_assert(kMayStayWithin, "bounds, and weights with the range of fp32");
     return fmaxf(scale - kRoom, 0.0f);
@@ -165,8 +181,8 @@ struct Softmax {
 
   // The same where shifts move seldom. With a body threads say whether one does of what they have of a row, so that what it has in all is
   // found where it does alone; without one that is no faster.
-  template <bool kFirst, bool kMasked, typename Rows, int kScores>
-  __device__ __forceinline__ bool add_seldom(float (&scores)[kScores], float (&correction)[kRowsOfThread], const Rows& rows) {
+  template <bool kFirst, bool kMasked, typename Rows, int kScores, typename Base>
+  __device__ __forceinline__ bool add_seldom(float (&scores)[kScores], float (&correction)[kRowsOfThread], const Rows& rows, Base base) {
     constexpr bool kOwn = kScored && !kFirst;
     float largest[kRowsOfThread];
     if (!kFirst && by_bits) {
@@ -186,8 +202,8 @@ struct Softmax {
           largest[row] = row_max(largest[row], greater);
           moves[row] = moves_by(row, largest[row]);
         }
-        correction[row] = moves[row] ? move<kFirst, kMasked>(row, largest[row]) : 1.0f;
-        bits_serve = bits_serve && shift[row] >= -kSlack;
+        correction[row] = moves[row] ? move<kFirst, kMasked>(row, largest[row], base) : 1.0f;
+        bits_serve = bits_serve && shift[row] >= -kSlack && (!kClimbs || climb >= 0.0f);
       });
       by_bits = __all_sync(0xffffffffu, bits_serve);
     }
@@ -253,14 +269,15 @@ struct Softmax {
   }
 
   // Weights are relative to the score `largest` from now on. What sums so far must be multiplied by.
-  template <bool kFirst, bool kMasked>
-  __device__ __forceinline__ float move(int row, float largest) {
+  template <bool kFirst, bool kMasked, typename Base>
+  __device__ __forceinline__ float move(int row, float largest, Base base) {
     const bool is_none = (kMasked || kScored) && largest == kNegativeInfinity;
     if (largest < 0.0f && largest * scale > kLeast) largest = 0.0f;
     if constexpr (kScored) scale_of_row[row] = exact(is_none ? 0.0f : largest);
-    const float correction = kFirst || is_none ? 1.0f : exp2_approximate((max[row] - largest) * scale);
+    const float lower = kClimbs ? shift[row] - largest * scale : (max[row] - largest) * scale;
+    const float correction = kFirst || is_none ? 1.0f : exp2_approximate(lower);
     if constexpr (!kFirst) sum[row] *= correction;
-    max[row] = largest;
+    max[row] = kClimbs ? largest + base(row) : largest;
     shift[row] = is_none ? kNone : largest * scale_of(row);
     return correction;
   }
@@ -314,6 +331,6 @@ constexpr bool kIsBounded<Problem, true> = Problem::kBounded;
 // Of the kernels of a geometry.
 template <typename G>
 using SoftmaxOf =
-    Softmax<typename G::Problem::Input, G::Problem::kScored, G::kExpByFma, G::kMovesSeldom, kIsBounded<typename G::Problem>>;
+    Softmax<typename G::Problem::Input, G::Problem::kScored, G::kExpByFma, G::kMovesSeldom, kIsBounded<typename G::Problem>, G::kSteps>;
 
 }  // namespace autokernel::attention

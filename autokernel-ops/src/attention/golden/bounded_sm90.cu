@@ -59,6 +59,7 @@ struct Schedule {
   static constexpr bool kPingPong = true;
   static constexpr int kExpByFma = 0;
   static constexpr int kSharedBytes = 132248;
+  static constexpr bool kSteps = false;
 };
 
 // What a launch passes.
@@ -86,6 +87,6 @@ static_assert(Kernel::kThreads == 512, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_score_1b595440df17_128_bf16_8f1c917d762b(const __grid_constant__ Args args) {
+autokernel_attention_causal_score_1b595440df17_128_bf16_a3911a69bddd(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

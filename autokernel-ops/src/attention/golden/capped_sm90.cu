@@ -55,6 +55,7 @@ struct Schedule {
   static constexpr bool kPingPong = true;
   static constexpr int kExpByFma = 1;
   static constexpr int kSharedBytes = 165000;
+  static constexpr bool kSteps = false;
 };
 
 // What a launch passes.
@@ -83,6 +84,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_score_ecd63cfe0d67_128_bf16_d473a418fe47(const __grid_constant__ Args args) {
+autokernel_attention_causal_score_ecd63cfe0d67_128_bf16_3a663364fa0e(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -23,6 +23,7 @@ struct Schedule {
   static constexpr bool kPingPong = true;
   static constexpr int kExpByFma = 0;
   static constexpr int kSharedBytes = 165000;
+  static constexpr bool kSteps = false;
 };
 
 // What a launch passes.
@@ -49,6 +50,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_128_bf16_347f266e7532(const __grid_constant__ Args args) {
+autokernel_attention_causal_128_bf16_968c08642edc(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

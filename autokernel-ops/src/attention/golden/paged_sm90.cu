@@ -31,6 +31,7 @@ struct Schedule {
   static constexpr bool kPingPong = false;
   static constexpr int kExpByFma = 0;
   static constexpr int kSharedBytes = 148604;
+  static constexpr bool kSteps = false;
   static constexpr int kBoxKeys = 16;
   static constexpr int kPartialBytes = 66560;
 };
@@ -70,6 +71,6 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_ragged_paged48_lse_128_bf16_905373329159(const __grid_constant__ Args args) {
+autokernel_attention_causal_ragged_paged48_lse_128_bf16_53ff36236795(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -30,6 +30,7 @@ struct Schedule {
   static constexpr bool kPingPong = false;
   static constexpr int kExpByFma = 0;
   static constexpr int kSharedBytes = 148604;
+  static constexpr bool kSteps = false;
   static constexpr int kBoxKeys = 128;
   static constexpr int kPartialBytes = 66560;
 };
@@ -62,6 +63,6 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_128_bf16_841671febdbe(const __grid_constant__ Args args) {
+autokernel_attention_causal_128_bf16_ecad2494efa1(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -23,6 +23,7 @@ struct Schedule {
   static constexpr bool kPingPong = false;
   static constexpr int kExpByFma = 0;
   static constexpr int kSharedBytes = 193672;
+  static constexpr bool kSteps = false;
 };
 
 // What a launch passes.
@@ -52,6 +53,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_window_lse_192v128_f16_c2ddb5f7b657(const __grid_constant__ Args args) {
+autokernel_attention_causal_window_lse_192v128_f16_f590d692353b(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

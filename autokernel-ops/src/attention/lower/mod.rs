@@ -96,6 +96,14 @@ impl Lowered {
         }
     }
 
+    /// What sums of products begin at grows by so much from key to key, where that is all that becomes of them and the same for a head.
+    pub fn step(&self) -> Option<&Expr> {
+        let Some(Expr::Variable(name)) = &self.begin else { return None };
+        let NameOf::Line(at) = name_of(name) else { return None };
+        let line = &self.lines[at];
+        (line.step_is_of_head && !self.changes()).then_some(&line.step)
+    }
+
     /// Those of the bindings that `expr` needs.
     pub fn needed_by(&self, expr: &Expr) -> Vec<&Binding> {
         let mut names = expr.variables();

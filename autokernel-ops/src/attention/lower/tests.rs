@@ -91,6 +91,18 @@ fn what_is_added_to_scaled_products_is_where_they_begin_and_costs_no_more() {
 }
 
 #[test]
+fn what_grows_by_one_step_of_a_head_is_told_where_it_is_all_that_is_made_of_a_score() {
+    let sloped = sum(scaled(), product(of("slope"), distance()));
+    assert!(lowered(sloped.clone()).step().is_some());
+    let of_query = sum(scaled(), product(of("query"), of("key")));
+    let squared = sum(scaled(), product(distance(), distance()));
+    let capped = Expr::Call(Math::Tanh, vec![sloped]);
+    for other in [scaled(), sum(scaled(), of("slope")), of_query, squared, capped] {
+        assert!(lowered(other.clone()).step().is_none(), "{other:?}");
+    }
+}
+
+#[test]
 fn a_cap_is_the_factor_of_a_score_whatever_its_sign_and_its_quotient_is_the_heads() {
     let cap = |by: Expr| product(by, Expr::Call(Math::Tanh, vec![binary(BinaryOp::Divide, scaled(), of("cap"))]));
     let capped = lowered(cap(of("cap")));

@@ -9,6 +9,9 @@ use crate::body::cuda::element;
 use crate::expr::Expr;
 use crate::expr::cuda::Spelling;
 
+/// What sums of products begin at grows by from key to key.
+const STEP: &str = "step";
+
 /// In which function a name is read.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
@@ -33,17 +36,28 @@ struct Printer<'p> {
 impl Printer<'_> {
     fn of_head(&self) -> String {
         let values = || (0..self.lowered.heads.len()).map(value);
+        let step = self.lowered.step();
         let mut text = format!(
             "\n  // What the scores of a head need beside themselves.\n  \
              struct OfHead {{{} }};\n  \
              template <typename Args>\n  \
              __device__ __forceinline__ static OfHead of_head(const Args& args, float batch_, float head_, int head) {{\n    \
              OfHead of_head{{{}}};\n",
-            floats(self.score.operands.iter().map(|operand| element(&operand.name)).chain(values())),
+            floats(
+                self.score
+                    .operands
+                    .iter()
+                    .map(|operand| element(&operand.name))
+                    .chain(values())
+                    .chain(step.map(|_| STEP.to_owned()))
+            ),
             operands(self.score),
         );
         for (number, name) in self.lowered.heads.iter().zip(values()) {
             line(&mut text, &format!("of_head.{name} = {};", self.number(number, Place::Head)));
+        }
+        if let Some(step) = step {
+            line(&mut text, &format!("of_head.{STEP} = {};  // from key to key", self.number(step, Place::Head)));
         }
         text + "    return of_head;\n  }\n"
     }

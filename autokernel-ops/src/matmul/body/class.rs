@@ -183,6 +183,12 @@ impl BodyClass {
         inputs.map(|(at, &(kind, dtype, _))| (at, kind, dtype))
     }
 
+    /// The types of the matrices of which it reads each element once: tables whose columns repeat stay in L2.
+    pub fn matrices_read_once(&self) -> impl Iterator<Item = Dtype> + '_ {
+        let is_read_once = |at: u8, kind: Kind| kind == Kind::Matrix && !self.repeated.contains(&at);
+        self.inputs().filter(move |&(at, kind, _)| is_read_once(at, kind)).map(|(.., dtype)| dtype)
+    }
+
     /// Whether elements are written, and not numbers of rows alone.
     pub fn writes_elements(&self) -> bool {
         self.operands.iter().any(|(kind, _, role)| (*kind, *role) == (Kind::Matrix, Role::Output))

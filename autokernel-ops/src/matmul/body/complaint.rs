@@ -7,7 +7,7 @@ use super::class::BodyClass;
 use super::written::Written;
 use super::{joined, made_scales, rotations, zeros};
 use crate::body::check::Checker;
-use crate::body::{Body, Complaint, ELEMENTS, FP8, Kind, Operand, Place, Reduction, Rotated, Step};
+use crate::body::{Body, Complaint, ELEMENTS, FP8, InPlace, Kind, Operand, Place, Reduction, Rotated, Step};
 use crate::matmul::block_scales::SCALED;
 use crate::matmul::inputs::{INPUTS, in_words, not_multiplied};
 use crate::matmul::many::Many;
@@ -52,10 +52,25 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
         self::step(&mut checker, written, at, (step, may_be_late(step)));
     }
     made_scales::check(&mut checker, written);
+    in_place(&mut checker, written);
     statistics(&mut checker, written);
     rotations::check(&mut checker, written);
     unused(&mut checker, written);
     checker.finish()
+}
+
+/// All of a factor is read for each element.
+fn in_place(checker: &mut Checker<'_>, written: &Written) {
+    let body = &written.body;
+    for InPlace { output, before } in &body.in_place {
+        if written.factors().chain(written.all_scales()).any(|multiplied| multiplied == before) {
+            let at = body.operands.iter().position(|operand| operand.name == *output);
+            let message = format!(
+                "`{output}` is written, and in a factor of `dot`, which every tile reads; write to an output of its own"
+            );
+            checker.complain(at.map_or(Place::Function, Place::Operand), message);
+        }
+    }
 }
 
 /// What one number a row asks for: one product.

@@ -140,6 +140,10 @@ __device__ __forceinline__ void leave_joined_part(const Args& args, int row, int
   }
 }
 
+// By a warp that has registers for one row at once: pairs are moved by more of them than sums are added by.
+template <typename Body, int kRegisters>
+constexpr int kAtOnce<Joined<Body>, kRegisters, 1> = 1;
+
 // Of parts whose sums are relative to their own maxima.
 template <typename Body>
 struct RowOfParts<Joined<Body>> {

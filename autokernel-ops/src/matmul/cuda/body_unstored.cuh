@@ -10,6 +10,8 @@ template <typename Body>
 struct Unstored : Body {};
 template <typename Body>
 struct RowOfParts<Unstored<Body>> : RowOfParts<Body> {};
+template <typename Body, int kRegisters, int kRows>
+constexpr int kAtOnce<Unstored<Body>, kRegisters, kRows> = kAtOnce<Body, kRegisters, kRows>;
 
 // What a launch passes, as a kernel sees it that knows of a C: one that is nowhere.
 template <typename Launched>

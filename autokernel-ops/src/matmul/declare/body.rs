@@ -6,7 +6,7 @@ use super::block_scales::{Block, block};
 use super::known::Known;
 use super::tf32;
 use super::weights::{Group, weights};
-use crate::body::{self, Columns, Kind, MadeScales, Operand};
+use crate::body::{self, Columns, InPlace, Kind, MadeScales, Operand};
 use crate::declaration::operands::{node_at, operands};
 use crate::declaration::{Complaint, Declaration, Factors, Node, Setting, Statement, What, both};
 use crate::epilogue::Epilogue;
@@ -29,7 +29,7 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     if declaration.body == crate::declaration::Body::Unreadable {
         return Err(Vec::new());
     }
-    let Sorted { product, second, layout, node, steps, nodes, fetches, fetched_at, made } =
+    let Sorted { product, second, layout, node, steps, nodes, fetches, fetched_at, made, in_place } =
         Sorted::new(declaration, statements)?;
     let is_of_rows = |scales: &str| {
         operands.iter().any(|it| it.name == scales && (it.kind, it.role) == (Kind::Column, Role::Output))
@@ -48,8 +48,9 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     let is_factor = |(_, operand): &(usize, &Operand)| names.contains(&Some(&operand.name));
     let factors: Vec<usize> = operands.iter().enumerate().filter(is_factor).map(|(at, _)| at).collect();
     let declared = operands.clone();
-    let body = Body::new(Written { product, second, body: body::Body { operands, fetches, steps, made_scales } })
-        .map_err(|complaints| complaints.into_iter().map(complain).collect::<Vec<_>>())?;
+    let body =
+        Body::new(Written { product, second, body: body::Body { operands, fetches, steps, made_scales, in_place } })
+            .map_err(|complaints| complaints.into_iter().map(complain).collect::<Vec<_>>())?;
     let Some(input) = input else { return Err(Vec::new()) };
     let wide = factors.into_iter().map(|at| (input, node_at(declaration, &[], body::Place::Operand(at))));
     tf32::check(declaration, wide)?;
@@ -180,12 +181,15 @@ struct Sorted {
     fetched_at: Vec<Node>,
     /// Outputs whose scales the kernel makes, what holds these, and where that stands.
     made: Vec<(String, String, Node)>,
+    /// Outputs that are written over what is read.
+    in_place: Vec<InPlace>,
 }
 
 impl Sorted {
     fn new(declaration: &Declaration, statements: &[Statement]) -> Result<Self, Vec<Complaint>> {
         let (mut products, mut steps, mut nodes) = (Vec::new(), Vec::new(), Vec::new());
         let (mut fetches, mut fetched_at, mut made) = (Vec::new(), Vec::new(), Vec::new());
+        let mut in_place = Vec::new();
         for Statement { what, node } in statements {
             match what {
                 What::Fetch(body::Fetch { row: Some(_), .. }) | What::Step(body::Step::Store { row: Some(_), .. }) => {
@@ -202,6 +206,7 @@ impl Sorted {
                     fetched_at.push(*node);
                 }
                 What::MadeScales { output, scales } => made.push((output.clone(), scales.clone(), *node)),
+                What::InPlace(written) => in_place.push(written.clone()),
                 What::Product { name, factors } => products.push(Dot { name, factors, node: *node }),
             }
         }
@@ -214,7 +219,7 @@ impl Sorted {
         let Factors { a, transpose_a, a_scales, b, transpose_b, scales, zeros } = factors.clone();
         let layout = Layout::new(transpose_a, transpose_b);
         let product = Product { name: name.to_owned(), a, a_scales, b, scales, zeros };
-        Ok(Sorted { product, second, layout, node, steps, nodes, fetches, fetched_at, made })
+        Ok(Sorted { product, second, layout, node, steps, nodes, fetches, fetched_at, made, in_place })
     }
 }
 

@@ -24,7 +24,7 @@ struct Schedule {
   static constexpr int kTileK = 1024;
   static constexpr int kWarps = 8;
   static constexpr int kStages = 2;
-  static constexpr int kSharedBytes = 17664;
+  static constexpr int kSharedBytes = 34304;
 };
 
 // What a launch passes.
@@ -49,6 +49,6 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_relu_bf16_bf16_nn_232f5450576d(const __grid_constant__ Args args) {
+autokernel_matmul_relu_bf16_bf16_nn_01e9a17545ab(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -6,10 +6,12 @@
 //! over to a GPU nobody measured.
 
 mod batches;
+mod bodies;
 mod constants;
 mod copies;
 mod forecast;
 mod gpus;
+mod in_place;
 mod instruction;
 mod load;
 mod order;
@@ -38,15 +40,9 @@ use super::sm90::Sharing;
 /// load, each to L2 and back.
 const HAND_ON_US: f64 = 2.0;
 
-/// What a kernel that reads few rows' factors in place takes over what the constants, fitted to others, say. An H200 took 1.9 and 2.2
-/// where a weight's rows lie across K (1x21841x1024 and 1x51866x1280), 0.9 to 1.2 where they lie along it
-/// (`docs/results/drawn-h200/odd-seed2.txt`).
-const IN_PLACE_ACROSS_K: f64 = 2.2;
-const IN_PLACE_ALONG_K: f64 = 1.25;
-
-/// From the last word of a tile that is read in place to the first of the next, in microseconds, where an SM has no other block to read
-/// meanwhile. An estimate: the sums of warps go through shared memory, and a block begins.
-const BETWEEN_TILES_US: f64 = 0.6;
+/// What a kernel that reads few rows' factors in place, of rows along K, takes over what the constants, fitted to others, say: an H200
+/// took 0.8 to 1.0 (`docs/results/drawn-h200/in-place.txt`).
+const IN_PLACE_ALONG_K: f64 = 1.1;
 
 /// Predicts times on one GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,6 +86,9 @@ impl Model {
     /// The same by constants that are the load's and the GPU's own.
     fn launch_ms(&self, image: &Traits, load: &Load, shared_waves: u32) -> f64 {
         let Model { machine, constants } = self;
+        if image.reads_in_place && image.b_is_row_major {
+            return in_place::ms(image, load, machine);
+        }
         let geometry = &image.geometry;
         let [.., k] = load.sizes;
         let stages = f64::from(k.div_ceil(geometry.tile_k * geometry.split_k).max(1));
@@ -97,11 +96,7 @@ impl Model {
         let copies = Copies::new(image, load);
         let rows = RowsOfTiles::new(image, load);
 
-        let held = match (image.reads_in_place, image.b_is_row_major) {
-            (false, _) => 1.0,
-            (true, true) => IN_PLACE_ACROSS_K,
-            (true, false) => IN_PLACE_ALONG_K,
-        };
+        let held = if image.reads_in_place { IN_PLACE_ALONG_K } else { 1.0 };
         let tile_ms = stages * self.stage_ms(image, load, &copies, &turns);
         let main_ms = turns.longest * tile_ms;
         let memory_ms = rows.memory() * load.bytes(image) / (machine.memory_gb_per_s * 1e6 * constants.memory);
@@ -113,17 +108,10 @@ impl Model {
             + turns.longest * (constants.tile_us + load.alone_us(image)) * 1e-3
             + self.split_ms(image, turns.longest)
             + self.hand_on_ms(image, &turns)
-            + self.between_tiles_ms(image, &turns)
             + copies.ms(machine)
             + self.clusters_ms(image, load)
             + constants.launch_us * 1e-3;
         held * rows.all() * all
-    }
-
-    /// Of blocks that read factors in place and have an SM each: what passes between them. Others load beyond a tile's end.
-    fn between_tiles_ms(&self, image: &Traits, turns: &Turns) -> f64 {
-        let is_alone = image.reads_in_place && image.blocks_per_sm == 1;
-        if is_alone { (turns.longest - 1.0).max(0.0) * BETWEEN_TILES_US * 1e-3 } else { 0.0 }
     }
 
     /// What one stage of a tile takes: the slowest of three, and a share of the others.

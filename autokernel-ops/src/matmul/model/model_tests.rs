@@ -277,6 +277,22 @@ fn bytes_that_a_body_reads_are_counted() {
 }
 
 #[test]
+fn a_body_takes_its_time_of_each_tile_of_consumers_that_share_it_and_is_hidden_in_ping_pong_but_for_the_last() {
+    let extra_us = |schedule: Sm90Schedule| {
+        let image = image_of(schedule);
+        let with_body = Traits { body_ns: 0.5, ..image.clone() };
+        let [with_body, without] = [with_body, image].map(|it| MODEL.predicted_ms(&it, &extents(4096, 4096, 4096)));
+        (with_body - without) * 1e3
+    };
+    let shared = Sm90Schedule { tile_m: 128, tile_n: 256, stages: 4, consumers: 2, ..default() };
+    let in_turn = Sm90Schedule { tile_m: 128, tile_n: 128, stages: 6, mode: Mode::PingPong, consumers: 2, ..default() };
+    // Four tiles an SM, each consumer half of one: 8.2 us. Eight tiles, each by one consumer: 8.2 us, a tenth of it but for the last.
+    let (of_shared, of_turns) = (extra_us(shared), extra_us(in_turn));
+    assert!((30.0..33.0).contains(&of_shared), "{of_shared}");
+    assert!((12.0..14.0).contains(&of_turns), "{of_turns}");
+}
+
+#[test]
 fn a_split_of_k_costs_memory_where_several_rows_of_tiles_read_the_same_columns() {
     let tile = Sm90Schedule { tile_m: 64, tile_n: 64, consumers: 1, swap_ab: true, stages: 12, ..default() };
     let split = Sm90Schedule { splits: true, split_k: 2, ..tile };

@@ -1,4 +1,4 @@
-//! What the stores of tiles take beside their main loops.
+//! What the stores of tiles, and the bodies that make what is stored, take beside their main loops.
 
 use super::copies::Begins;
 use super::instruction::Instruction;
@@ -22,6 +22,9 @@ const TRANSPOSED_LINES_OF_BATCHES: f64 = 1.5;
 const TRANSPOSED_SECTORS: f64 = 1.8;
 const TRANSPOSED_PARTS: f64 = 2.3;
 
+/// Share of the time of a ping-pong consumer's body that the other one loses, whose multiplications hide it.
+const PING_PONG_BODY: f64 = 0.1;
+
 /// The stores of an SM's tiles.
 pub(super) struct Stores {
     /// Those of a tile that has another one behind it, as far as nothing hides them.
@@ -33,15 +36,24 @@ pub(super) struct Stores {
 impl Model {
     /// Of tiles whose operands take `loads_ms` to load, and whose main loops take `tile_ms`.
     ///
-    /// Consumers that share a tile multiply nothing while they store, the others do. But loads and stores follow one another between an
+    /// Consumers that share a tile multiply nothing while they run its body and store, each a part of it; of the others one does as the other
+    /// runs and stores a whole tile, unless that takes longer than a main loop. But loads and stores follow one another between an
     /// SM and L2, and where sums are short that takes longer than main loops do, whoever waits.
     pub(super) fn stores(&self, image: &Traits, load: &Load, loads_ms: f64, tile_ms: f64) -> Stores {
         let bytes = f64::from(image.geometry.tile_m * image.geometry.columns) * image.output_bytes;
         let (ordinary, drained) = slower(image, load);
         let one_ms = ordinary * bytes * load.stored_of_tile(image) / self.stored_per_ms();
-        let own_ms = if image.ping_pong { self.constants.ping_pong_store * one_ms } else { one_ms };
         let last_ms = drained * one_ms;
-        Stores { seen_ms: own_ms.max(loads_ms + last_ms - tile_ms), last_ms }
+        let elements = f64::from(image.geometry.tile_m * image.geometry.columns) * load.stored_of_tile(image);
+        let sharing = if image.ping_pong { 1 } else { image.consumers.max(1) };
+        let body_ms = image.body_ns * 1e-6 * elements / f64::from(sharing);
+        let own_ms = if image.ping_pong {
+            let hidden_ms = self.constants.ping_pong_store * one_ms + PING_PONG_BODY * body_ms;
+            hidden_ms.max(body_ms - tile_ms)
+        } else {
+            one_ms + body_ms
+        };
+        Stores { seen_ms: own_ms.max(loads_ms + last_ms - tile_ms), last_ms: last_ms + body_ms }
     }
 }
 

@@ -5,8 +5,7 @@ use autokernel_core::{Extents, Grid};
 
 use super::Machine;
 use super::instruction::Instruction;
-use super::unpacking;
-use crate::body::Kind;
+use super::{bodies, unpacking};
 use crate::matmul::body::BodyClass;
 use crate::matmul::emit;
 use crate::matmul::geometry::Geometry;
@@ -64,6 +63,8 @@ pub struct Traits {
     pub(super) output_bytes: f64,
     /// Of an element of C what its body reads of matrices.
     pub(super) body_bytes: f64,
+    /// What its body takes of a warpgroup, in nanoseconds.
+    pub(super) body_ns: f64,
 }
 
 impl Traits {
@@ -115,27 +116,26 @@ impl Traits {
             weight_bytes: unpacking::bytes_of_number(class),
             unpacked_per_ms: unpacking::numbers_per_ms(class, schedule),
             body_bytes: class.body.as_ref().map_or(0.0, bytes_of_matrices),
+            body_ns: bodies::ns_of_element(class, schedule),
             output_bytes: if class.writes_c() { f64::from(class.output.bytes()) } else { 0.0 },
         }
     }
 }
 
-/// Bytes of an element of each matrix that a body reads once: tables whose columns repeat stay in L2.
+/// Bytes of an element of each matrix that a body reads once.
 fn bytes_of_matrices(body: &BodyClass) -> f64 {
-    let is_read_once = |at: u8, kind: Kind| kind == Kind::Matrix && !body.repeated.contains(&at);
-    let matrices = body.inputs().filter(|&(at, kind, _)| is_read_once(at, kind));
-    matrices.map(|(.., dtype)| f64::from(dtype.bytes())).sum()
+    body.matrices_read_once().map(|dtype| f64::from(dtype.bytes())).sum()
 }
 
 /// Blocks that run on one SM at once.
 fn blocks_per_sm(class: &Class, schedule: &Schedule, geometry: &Geometry) -> u32 {
     let by_registers = match schedule {
         Schedule::Sm90(_) => return 1, // persistent: one block an SM
+        Schedule::Skinny(skinny) => return skinny.blocks_per_sm(class),
         Schedule::Sm80(sm80) => {
             let registers = (sm80.accumulators() + WORKING_REGISTERS).min(255) * geometry.threads;
             REGISTERS_PER_SM / registers.max(1)
         }
-        Schedule::Skinny(skinny) => skinny.blocks_per_sm(class),
     };
     let by_shared = SHARED_BYTES_PER_SM / (geometry.shared_bytes + RESERVED_SHARED_BYTES);
     by_shared.min(by_registers).min(THREADS_PER_SM / geometry.threads.max(1)).max(1)

@@ -27,8 +27,13 @@ const MMA_ROWS: u32 = 8;
 const MMA_K: u32 = 16;
 /// Registers beside accumulators and words: fragments, addresses, words on their way to shared memory.
 const WORKING_REGISTERS: u32 = 76;
+/// And of lanes that shift what they load.
+const SHIFTING_REGISTERS: u32 = 12;
 /// What one multiprocessor has, and how many blocks have use for it.
 const REGISTER_FILE: u32 = 65_536;
+const SHARED_BYTES_PER_SM: u32 = 228 << 10;
+/// Of each block, beside its own.
+const SHARED_BYTES_OF_SYSTEM: u32 = 1 << 10;
 const MAX_BLOCKS_PER_SM: u32 = 4;
 
 schedule! {
@@ -90,8 +95,9 @@ impl SkinnySchedule {
     }
 
     fn registers_for(&self, class: &Class) -> u32 {
-        let words = if class.layout.transpose_b() { self.tile_n / 4 } else { self.tile_n / 16 };
-        self.accumulators() + (4 * words * self.stages).max(class.body_registers()) + WORKING_REGISTERS
+        let (words, shifting) =
+            if class.layout.transpose_b() { (self.tile_n / 4, SHIFTING_REGISTERS) } else { (self.tile_n / 16, 0) };
+        self.accumulators() + (4 * words * self.stages).max(class.body_registers()) + WORKING_REGISTERS + shifting
     }
 
     /// fp32 accumulators of one thread.
@@ -99,9 +105,11 @@ impl SkinnySchedule {
         self.tile_m * self.tile_n / WARP_THREADS
     }
 
-    /// Blocks for which a multiprocessor has registers.
+    /// Blocks for which a multiprocessor has registers and, as Hopper's has most of it, shared memory.
     pub(super) fn blocks_per_sm(&self, class: &Class) -> u32 {
-        (REGISTER_FILE / (self.registers_for(class) * self.threads()).max(1)).clamp(1, MAX_BLOCKS_PER_SM)
+        let by_registers = REGISTER_FILE / (self.registers_for(class) * self.threads()).max(1);
+        let by_shared = SHARED_BYTES_PER_SM / (self.shared_bytes(class) + SHARED_BYTES_OF_SYSTEM);
+        by_registers.min(by_shared).clamp(1, MAX_BLOCKS_PER_SM)
     }
 
     /// Columns of `C` of a tile: where rows of `B` begin at different places within a word, the words that a tile loads of each
@@ -115,7 +123,7 @@ impl SkinnySchedule {
         self.warps * if class.layout.transpose_b() { 2 * MMA_K } else { MMA_K }
     }
 
-    /// Dynamic shared memory of one block, in bytes: rows of `A`, or the sums that reuse it.
+    /// Dynamic shared memory of one block, in bytes: rows of `A` and sums.
     pub fn shared_bytes(&self, class: &Class) -> u32 {
         let pitch = if class.layout.transpose_b() {
             self.tile_k + 32
@@ -124,7 +132,7 @@ impl SkinnySchedule {
         };
         let rows = self.tile_m * pitch * class.input.bytes();
         let sums = self.warps * MMA_ROWS * (self.columns(class).next_multiple_of(MMA_COLUMNS) + 1) * 4;
-        rows.max(sums)
+        rows + sums
     }
 
     pub(super) fn geometry(&self, class: &Class) -> Geometry {

@@ -7,8 +7,14 @@ use crate::matmul::plan::{Operands, raster};
 use crate::matmul::problem::Class;
 use crate::source::{Constant, int};
 
-/// The launch of the kernel called `symbol`: a block for each tile, on operands that lie anywhere.
+/// The launch of the kernel called `symbol`, on operands that lie anywhere: on as many blocks as the GPU holds, but beside a body of lanes
+/// that shift, which have no registers left for what it takes to go on to another tile.
 pub fn plan(class: &Class, operands: &Operands, schedule: &SkinnySchedule, symbol: String) -> LaunchPlan {
+    let residency = if class.layout.transpose_b() && class.body.is_some() {
+        Residency::OneEach
+    } else {
+        Residency::Persistent { blocks_per_sm: schedule.blocks_per_sm(class) }
+    };
     let args = [operands.matrices(), operands.extents(), raster(schedule.raster).to_vec(), operands.others.clone()];
     let kernel = KernelStep {
         symbol,
@@ -19,7 +25,7 @@ pub fn plan(class: &Class, operands: &Operands, schedule: &SkinnySchedule, symbo
             axes: operands.tiles(schedule.tile_m, schedule.columns(class)),
             cluster: 1,
             tiles: 1,
-            residency: Residency::OneEach,
+            residency,
             split: None,
         },
         args: args.concat(),

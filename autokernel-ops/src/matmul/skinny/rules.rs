@@ -60,7 +60,7 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "registers",
         words: "tile_m * tile_n / 32 + stages * tile_n / 4, where B is stored as [n, k] stages * tile_n, or what a body needs if that is \
-                more, + 76 is at most 247, with 16 warps 120",
+                more, + 76, where B is stored as [n, k] 88, is at most 247, with 16 warps 120",
         holds: |s, class, _| s.registers_for(class) <= available(s),
         reason: |s, class, _| {
             let (needed, available) = (s.registers_for(class), available(s));

@@ -10,7 +10,7 @@ pub fn images(arch: Arch) -> Vec<SkinnySchedule> {
     let mut images = Vec::new();
     for tile_m in [8, 16, 32, 64] {
         for tile_n in [16, 32, 64, 128] {
-            for tile_k in [512, 768, 1024, 1536, 2048] {
+            for tile_k in [512, 768, 1024, 1536, 2048, 4096] {
                 for warps in [8, 16] {
                     for stages in 1..=4 {
                         let (overlap, raster) = (overlaps(arch), Raster::PLAIN);

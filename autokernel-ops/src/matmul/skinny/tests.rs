@@ -85,7 +85,7 @@ fn the_first_broken_rule_is_named() {
 
 #[test]
 fn every_declared_product_of_few_rows_carries_it_on_hopper_and_its_space_holds_what_it_carries() {
-    for (layout, images) in [(Layout::Nn, 1), (Layout::Nt, 1), (Layout::Tn, 0), (Layout::Tt, 0)] {
+    for (layout, images) in [(Layout::Nn, 2), (Layout::Nt, 1), (Layout::Tn, 0), (Layout::Tt, 0)] {
         let class = class(layout);
         let carried = portfolio(&class, Arch::SM_90A);
         assert_eq!((carried.len(), serves(&class)), (images, images > 0), "{layout}");
@@ -112,6 +112,10 @@ fn products_are_predicted_to_be_faster_in_place_where_an_h200_was_and_not_where_
     let faster = [
         (Layout::Nn, [1, 51866, 1280]),
         (Layout::Nn, [1, 21841, 1024]),
+        (Layout::Nn, [8, 50266, 2048]),
+        (Layout::Nn, [20, 50266, 2048]),
+        (Layout::Nt, [33, 32, 27]),
+        (Layout::Nt, [1, 1152, 588]),
         (Layout::Nt, [72, 64, 147]),
         (Layout::Nt, [366, 64, 147]),
         (Layout::Nt, [1, 32, 27]),

@@ -191,6 +191,6 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 8)
-autokernel_rows_mean_bf16_7519f3c4e2fa_f7d3731198d4(const __grid_constant__ Args args) {
+autokernel_rows_mean_bf16_61652935478e_f7d3731198d4(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -211,6 +211,6 @@ static_assert(Kernel::kBlockThreads == 1024 && Kernel::kSharedBytes == 163840, "
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kBlockThreads, Schedule::kBlocksPerSm) __cluster_dims__(2, 1, 1)
-autokernel_rows_mean_bf16_7519f3c4e2fa_c2ed48a1d554(const __grid_constant__ Args args) {
+autokernel_rows_mean_bf16_61652935478e_c2ed48a1d554(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

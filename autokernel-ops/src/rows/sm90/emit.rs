@@ -23,6 +23,7 @@ pub fn shape(schedule: &RingSchedule, class: &Class) -> Shape {
     Shape {
         threads: schedule.threads(),
         rows: schedule.rows_per_block,
+        columns: None,
         cluster: schedule.cluster,
         blocks_per_sm: schedule.blocks_per_sm,
         shared_bytes: rules::shared_bytes(schedule, class),

@@ -72,7 +72,17 @@ impl RingSchedule {
     /// The schedule of the portable family whose threads hold rows as these do: blocks that stay, which load rows themselves.
     pub fn portable(&self) -> RowsSchedule {
         let RingSchedule { threads_per_row, rows_per_block, vector, cluster, vectors, keep, joins, .. } = *self;
-        RowsSchedule { threads_per_row, rows_per_block, vector, cluster, vectors, keep, blocks_per_sm: 1, joins }
+        RowsSchedule {
+            threads_per_row,
+            rows_per_block,
+            vector,
+            cluster,
+            vectors,
+            keep,
+            blocks_per_sm: 1,
+            joins,
+            parked: 0,
+        }
     }
 
     /// Registers of a thread, about.

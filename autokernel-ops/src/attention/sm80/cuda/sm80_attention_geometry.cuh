@@ -29,6 +29,7 @@ struct Geometry {
   static constexpr int kTileKeys = S::kTileKeys;
   static constexpr int kStages = S::kStages;
   static constexpr int kExpByFma = 0;
+  static constexpr bool kSteps = false;
   static constexpr bool kMovesSeldom = false;  // registers are scarce: sums are always rescaled
   static_assert(kStages >= 2, "stages");
   static constexpr int kHeadDim = Problem::kHeadDim;

@@ -26,6 +26,7 @@ struct Attention {
       }
       shared.init_barriers();
     }
+    if constexpr (G::kSteps) Steps<G>(shared).fill();
     __syncthreads();
     ptx::wait_for_previous_grids();
 

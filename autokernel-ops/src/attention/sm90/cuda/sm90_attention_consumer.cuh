@@ -10,6 +10,8 @@ namespace autokernel::attention {
 template <typename G>
 struct Consumer {
   using M = Multiplier<G>;
+  // Behind those of turns and of clearing values.
+  static constexpr int kFirstBarrier = Turns<G>::kFirstBarrier + G::kConsumers + 1;
 
   M multiplier;
   uint32_t query_parity = 0;
@@ -34,6 +36,10 @@ struct Consumer {
 #pragma unroll
     for (int i = 0; i < M::kSums; ++i) sums[i] = 0.0f;
     if (blocks.count() != 0) {
+      if constexpr (G::kSteps) {
+        Steps<G>(multiplier.shared).set(multiplier.consumer, score.step(), kFirstBarrier + multiplier.consumer);
+        softmax.climb = score.step() * G::kTileKeys;
+      }
       const Barriers barriers = multiplier.shared.query_barriers();
       ptx::mbarrier_wait(barriers.full(multiplier.consumer), query_parity);
       const auto queries_read = [&] {

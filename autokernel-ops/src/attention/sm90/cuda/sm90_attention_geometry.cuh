@@ -49,6 +49,11 @@ struct Geometry {
   static constexpr int kQueryBytes = kHeadPanels * kQueryPanelBytes;  // of one consumer
   static constexpr int kKeyBytes = kHeadPanels * kKeyPanelBytes;      // of one stage
   static constexpr int kValueBytes = kValuePanels * kKeyPanelBytes;
+
+  // Whether what is added to scores is one more step of depth of their product: see sm90_attention_steps.cuh.
+  static constexpr bool kSteps = S::kSteps;
+  static_assert(!kSteps || (kMovesSeldom && DtypeOf<Input>::value == Dtype::kBf16), "shifts are told, and parts are of 8 bits");
+  static constexpr int kStepRows = kTileKeys > kRowsOfWarpgroup ? kTileKeys : kRowsOfWarpgroup;
 };
 
 // A ring of stages, each with a barrier that says it is full and one that says it is free again.
@@ -65,7 +70,8 @@ template <typename G>
 struct Shared {
   static constexpr int kKeysAt = G::kConsumers * G::kQueryBytes;
   static constexpr int kValuesAt = kKeysAt + G::kStages * G::kKeyBytes;
-  static constexpr int kBarriersAt = kValuesAt + G::kStages * G::kValueBytes;
+  static constexpr int kStepsAt = kValuesAt + G::kStages * G::kValueBytes;
+  static constexpr int kBarriersAt = kStepsAt + (G::kSteps ? G::kStepRows * ptx::kSwizzledRowBytes : 0);
   static constexpr int kBarrierBytes = (G::kConsumers + 2 * G::kStages + kSlots) * 2 * 8;
   static constexpr int kSlotsAt = kBarriersAt + kBarrierBytes;
   static constexpr int kBytes = kSlotsAt + kSlots * 4 + ptx::kSwizzledAtomBytes;  // with what aligns the base
@@ -78,6 +84,8 @@ struct Shared {
   __device__ __forceinline__ uint32_t queries(int consumer) const { return base + consumer * G::kQueryBytes; }
   __device__ __forceinline__ uint32_t keys(int stage) const { return base + kKeysAt + stage * G::kKeyBytes; }
   __device__ __forceinline__ uint32_t values(int stage) const { return base + kValuesAt + stage * G::kValueBytes; }
+
+  __device__ __forceinline__ uint32_t steps() const { return base + kStepsAt; }
 
   __device__ __forceinline__ Barriers query_barriers() const { return {base + kBarriersAt, G::kConsumers}; }
   __device__ __forceinline__ Barriers key_barriers() const {

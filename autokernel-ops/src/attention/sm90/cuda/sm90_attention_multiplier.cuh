@@ -9,7 +9,7 @@
 #include "attention_score.cuh"
 #include "attention_softmax.cuh"
 #include "ptx/sm90_wgmma_registers.cuh"
-#include "sm90_attention_geometry.cuh"
+#include "sm90_attention_steps.cuh"
 
 namespace autokernel::attention {
 
@@ -65,13 +65,17 @@ struct Multiplier {
   __device__ __forceinline__ void attend(SoftmaxOf<G>& softmax, float (&sums)[kSums],
                                          const Scores<typename G::Problem, Rows>& score, const Keys& keys,
                                          const Blocks& blocks, const Rows& rows, QueriesRead queries_read) {
-    constexpr bool kBegins = Scores<typename G::Problem, Rows>::kBegins;
+    constexpr bool kBegins = Scores<typename G::Problem, Rows>::kBegins && !G::kSteps;
     float correction[kRowsOfThread] = {1.0f, 1.0f};
     bool moved = !G::kMovesSeldom && !kWithin;  // whether sums are yet to be multiplied by that
     float scores[kScores];
     uint32_t weights[kScores / 2];
     int unlikely = 0;  // blocks whose scores are not looked at, as those of one before were not small
     int block = blocks.last - 1;
+    const auto base = [&](int row) {
+      if constexpr (G::kSteps) return score.base(rows, row, block * G::kTileKeys);
+      else return 0.0f;
+    };
 
     begin(scores, score, rows, block);
     wait_for_keys();
@@ -83,7 +87,7 @@ struct Multiplier {
       score.change(scores, rows, block * G::kTileKeys);
       mask(scores, keys, rows, block * G::kTileKeys);
       if constexpr (kWithin) softmax.template add_within<true>(scores, rows);
-      else softmax.template add<true, true>(scores, correction, rows);
+      else softmax.template add<true, true>(scores, correction, rows, base);
     }
     pack_weights<Input>(scores, weights);
     if constexpr (G::kClearsValues) clear_values(keys.keys - block * G::kTileKeys);
@@ -100,11 +104,12 @@ struct Multiplier {
       ptx::wgmma_wait<1>();
       ptx::pin_accumulators(scores);
       release_keys();
+      if constexpr (G::kSteps) softmax.descend();
       if (!add_small<kWithin, false, kMasked>(unlikely, softmax, scores, score, keys, rows, block)) {
         score.change(scores, rows, block * G::kTileKeys);
         if constexpr (kMasked) mask(scores, keys, rows, block * G::kTileKeys);
         if constexpr (kWithin) softmax.template add_within<false>(scores, rows);
-        else moved = softmax.template add<false, kMasked>(scores, correction, rows);
+        else moved = softmax.template add<false, kMasked>(scores, correction, rows, base);
       }
       ptx::wgmma_wait<0>();
       ptx::pin_accumulators(sums);
@@ -157,7 +162,7 @@ struct Multiplier {
   // What scores are before products are added to them.
   template <typename Score, typename Rows>
   __device__ __forceinline__ static void begin(float (&scores)[kScores], const Score& score, const Rows& rows, int block) {
-    if constexpr (Score::kBegins) {
+    if constexpr (Score::kBegins && !G::kSteps) {
       ptx::forget_accumulators(scores);
       score.begin(scores, rows, block * G::kTileKeys);
       ptx::pin_accumulators(scores);
@@ -177,6 +182,11 @@ struct Multiplier {
       const int within = depth % kPanel * int{sizeof(Input)};
       ptx::Wgmma<Input, false, false, G::kTileKeys>::run(scores, q.at(panel * G::kQueryPanelBytes + within),
                                                          k.at(panel * G::kKeyPanelBytes + within), kAdds || depth != 0);
+    }
+    if constexpr (G::kSteps) {
+      const ptx::MatrixDescriptor<0> steps(shared.steps());
+      ptx::Wgmma<Input, false, false, G::kTileKeys>::run(scores, steps.at(Steps<G>::of_consumer(consumer)),
+                                                         steps.at(Steps<G>::kOfKeys), true);
     }
     ptx::wgmma_commit();
   }

@@ -11,6 +11,7 @@ struct SharingGeometry : Geometry<P, S> {
   using Sequences = Q;
   static constexpr bool kClearsValues = Q::kKeys != Keys::kWhole;
   static constexpr bool kMovesSeldom = false;  // shares take the registers that branches would keep
+  static_assert(!S::kSteps, "shifts would have to be told");
   static constexpr int kBoxKeys = S::kBoxKeys;  // of one copy: some keys of a page
 };
 

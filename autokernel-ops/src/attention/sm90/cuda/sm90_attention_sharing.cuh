@@ -31,31 +31,42 @@ struct SharingAttention {
     // are: that is guessed, and held against what memory says then.
     if constexpr (Sequences::kAreWhole) {
       const Share<G> share(args);
-      prefetch(args, shared, share, Known<Sequences>());
+      const Place first = prefetch(args, shared, share, Known<Sequences>());
       ptx::wait_for_previous_grids();
-      attend(args, shared, warpgroup, share);
+      attend(args, shared, warpgroup, share, Producer::box_at(first));
     } else {
       const Guessed<Sequences> sequences(args);
       Share<G> share(args, sequences);
-      if (sequences.serves) prefetch(args, shared, share, sequences);
+      Place first{};
+      if (sequences.serves) first = prefetch(args, shared, share, sequences);
       ptx::wait_for_previous_grids();
-      if (!sequences.holds(args)) share = Share<G>(args);
-      attend(args, shared, warpgroup, share);
+      Box box = Producer::box_at(first);  // on its way while lengths are
+      if (!sequences.holds(args)) {
+        share = Share<G>(args);
+        with_producer(shared, [&](const auto& producer) { box = Producer::box_at(producer.first_place(args, share)); });
+      }
+      attend(args, shared, warpgroup, share, box);
     }
   }
 
  private:
+  using Producer = SharingProducer<G>;
+  using Place = typename Producer::Place;
+  using Box = typename Producer::Box;
+
   template <typename Batch>
-  __device__ __forceinline__ static void prefetch(const Args& args, const Shared<G>& shared, const Share<G>& share,
-                                                  const Batch& sequences) {
-    with_producer(shared, [&](const auto& producer) { producer.prefetch(args, share, sequences); });
+  __device__ __forceinline__ static Place prefetch(const Args& args, const Shared<G>& shared, const Share<G>& share,
+                                                   const Batch& sequences) {
+    Place first{};
+    with_producer(shared, [&](const auto& producer) { first = producer.prefetch(args, share, sequences); });
+    return first;
   }
 
   __device__ __forceinline__ static void attend(const Args& args, const Shared<G>& shared, int warpgroup,
-                                                const Share<G>& share) {
+                                                const Share<G>& share, const Box& first) {
     if (warpgroup == 0) {
       ptx::release_registers<G::kProducerRegisters>();
-      with_producer(shared, [&](auto& producer) { producer.run(args, share); });
+      with_producer(shared, [&](auto& producer) { producer.run(args, share, first); });
     } else {
       ptx::claim_registers<G::kConsumerRegisters>();
       SharingConsumer<G>(args, shared, warpgroup - 1).run(args, share);
@@ -66,8 +77,8 @@ struct SharingAttention {
   template <typename Use>
   __device__ __forceinline__ static void with_producer(const Shared<G>& shared, Use use) {
     const int warp = __shfl_sync(kAllLanes, threadIdx.x / kWarpSize, 0);
-    SharingProducer<G> producer(shared, warp);
-    if (warp < SharingProducer<G>::kWarps) use(producer);
+    Producer producer(shared, warp);
+    if (warp < Producer::kWarps) use(producer);
   }
 
   // Their blocks take the place of those of this grid that have ended, and wait for the rest.

@@ -23,6 +23,14 @@ struct SharingProducer {
     int row;
     int matrix;
   };
+  // The same before the page is known: where the table has it, or that there is none.
+  struct Place {
+    int row;
+    int matrix;
+    const int32_t* page;
+  };
+  static constexpr int kNoPage = -1;
+  static constexpr bool kLooksUp = Sequences::kKeys == Keys::kPaged;
 
   Shared<G> shared;
   int warp;
@@ -32,42 +40,51 @@ struct SharingProducer {
   __device__ __forceinline__ SharingProducer(const Shared<G>& shared, int warp) : shared(shared), warp(warp) {}
 
   // In the order in which consumers use them: keys from the last block of a piece to its first, and the values of a block
-  // behind the keys of the next.
+  // behind the keys of the next. Where a block lies is asked for while the copies of the one before wait for their stages; of the first
+  // block, which is at `first`, before.
   template <typename Args>
-  __device__ __forceinline__ void run(const Args& args, const Share<G>& share) {
+  __device__ __forceinline__ void run(const Args& args, const Share<G>& share, const Box& first) {
+    bool is_first = true;
     share.for_each_piece(args, [&](const auto& piece) {
       if (piece.blocks.count() == 0) return;
       if (piece.from != 0 && warp == 0) prefetch_queries<G>(args, share.line, piece);
       // What one tile reads nobody reads again.
       const bool is_read_once = share.line.tiles(piece.sequence) == 1;
       const auto policy = is_read_once ? ptx::L2Policy::kEvictFirst : ptx::L2Policy::kEvictNormal;
-      Box next = own_box(args, piece, piece.blocks.last - 1);
+      Box next = kLooksUp && is_first ? first : own_box(args, piece, piece.blocks.last - 1);
+      is_first = false;
       load_keys(args, piece, next, policy);
-      bool ahead = false;  // whether the values of `next` are on their way: those of the second block too, as no stage is taken yet
+      Box behind = box_behind(args, piece, piece.blocks.last - 1);
 #pragma unroll 1
       for (int block = piece.blocks.last - 2; block >= piece.blocks.first; --block) {
         const Box of_values = next;
-        next = own_box(args, piece, block);
+        next = behind;
         load_keys(args, piece, next, policy);
-        if (!ahead) load_values(args, piece, of_values, policy);
-        ahead = piece.from == 0 && block == piece.blocks.last - 2;
-        if (ahead) load_values(args, piece, next, policy);
+        behind = box_behind(args, piece, block);
+        load_values(args, piece, of_values, policy);
       }
-      if (!ahead) load_values(args, piece, next, policy);
+      load_values(args, piece, next, policy);
     });
   }
 
-  // Brings the first queries, and the first block of keys and values of a share, to L2.
+  // Brings the first queries, and the first block of keys and values of a share, to L2. Where that block is, as far as this lane goes.
   template <typename Args, typename Batch>
-  __device__ __forceinline__ void prefetch(const Args& args, const Share<G>& share, const Batch& sequences) const {
-    share.while_pieces(args, sequences, [&](const auto& piece) {
-      if (piece.blocks.count() == 0) return true;
+  __device__ __forceinline__ Place prefetch(const Args& args, const Share<G>& share, const Batch& sequences) const {
+    return first_place(args, share, sequences, [&](const auto& piece, const Place& place) {
       if (warp == 0) prefetch_queries<G>(args, share.line, piece);
-      const Box own = own_box(args, piece, piece.blocks.last - 1, AsGuess());
+      const Box own = box_at(place);
       prefetch_block<G::kHeadPanels>(args.k_map, piece.group, own);
       prefetch_block<G::kValuePanels>(args.v_map, piece.group, own);
-      return false;
     });
+  }
+  template <typename Args>
+  __device__ __forceinline__ Place first_place(const Args& args, const Share<G>& share) const {
+    return first_place(args, share, Known<Sequences>(), [](const auto&, const Place&) {});
+  }
+
+  // What the table says now, past L1, which may have what it said as a guess.
+  __device__ __forceinline__ static Box box_at(const Place& place) {
+    return {place.row, place.page == nullptr ? place.matrix : AsGuess::load(place.page)};
   }
 
  private:
@@ -101,9 +118,32 @@ struct SharingProducer {
   __device__ __forceinline__ int own_key() const {
     return (warp * kBoxesOfWarp + threadIdx.x % kWarpSize) * G::kBoxKeys;
   }
-  template <typename Args, typename Piece, typename Reading = ForGood>
-  __device__ __forceinline__ Box own_box(const Args& args, const Piece& piece, int block, Reading reading = {}) const {
-    return has_box() ? box_at(args, piece, block * G::kTileKeys + own_key(), reading) : Box{};
+  template <typename Args, typename Piece>
+  __device__ __forceinline__ Place own_place(const Args& args, const Piece& piece, int block) const {
+    return has_box() ? place_at(args, piece, block * G::kTileKeys + own_key()) : Place{};
+  }
+  template <typename Args, typename Piece>
+  __device__ __forceinline__ Box own_box(const Args& args, const Piece& piece, int block) const {
+    const Place place = own_place(args, piece, block);
+    return {place.row, place.page == nullptr ? place.matrix : ForGood::load(place.page)};
+  }
+  // Of the block that comes behind that one, where there is one.
+  template <typename Args, typename Piece>
+  __device__ __forceinline__ Box box_behind(const Args& args, const Piece& piece, int block) const {
+    return block > piece.blocks.first ? own_box(args, piece, block - 1) : Box{};
+  }
+
+  // Calls `use(piece, place)` for the first piece that has keys, with what this lane copies first.
+  template <typename Args, typename Batch, typename Use>
+  __device__ __forceinline__ Place first_place(const Args& args, const Share<G>& share, const Batch& sequences, Use use) const {
+    Place first{};
+    share.while_pieces(args, sequences, [&](const auto& piece) {
+      if (piece.blocks.count() == 0) return true;
+      first = own_place(args, piece, piece.blocks.last - 1);
+      use(piece, first);
+      return false;
+    });
+    return first;
   }
 
   template <int kPanels>
@@ -130,16 +170,14 @@ struct SharingProducer {
     cursor.advance();
   }
 
-  template <typename Args, typename Piece, typename Reading>
-  __device__ __forceinline__ static Box box_at(const Args& args, const Piece& piece, int key, Reading reading) {
+  template <typename Args, typename Piece>
+  __device__ __forceinline__ static Place place_at(const Args& args, const Piece& piece, int key) {
     if constexpr (Sequences::kKeys == Keys::kPaged) {
       // What lies behind the last key has no page, and arrives as zeros.
-      constexpr int kNoPage = -1;
       const int32_t* const pages = static_cast<const int32_t*>(args.table) + piece.sequence.number * args.table_row;
-      const int page = key < piece.sequence.keys ? reading.load(pages + key / Sequences::kPage) : kNoPage;
-      return {key % Sequences::kPage, page};
+      return {key % Sequences::kPage, kNoPage, key < piece.sequence.keys ? pages + key / Sequences::kPage : nullptr};
     } else {
-      return {piece.sequence.first_key + key, piece.sequence.number};
+      return {piece.sequence.first_key + key, piece.sequence.number, nullptr};
     }
   }
 };

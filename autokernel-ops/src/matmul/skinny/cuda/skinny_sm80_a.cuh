@@ -28,7 +28,7 @@ struct SharedA {
     const int blocks = min(static_cast<int>(ceil_div<int64_t>(k - begin, S::kBlockK)), S::kTileK / S::kBlockK);
     const int end = blocks * S::kBlockK;
     // Rows that there are not stay zero from the first stretch on, which no other one is longer than.
-    const int filled = min(begin > 0 ? rows : ceil_div(min(rows, S::kTileM), kMmaN) * kMmaN, S::kTileM);
+    const int filled = min(begin > 0 ? rows : S::kTileM, S::kTileM);
 #pragma unroll 1
     for (int first = threadIdx.x / kWarpSize; first < filled; first += kRowsAtOnce * S::kWarps) {
 #pragma unroll 1

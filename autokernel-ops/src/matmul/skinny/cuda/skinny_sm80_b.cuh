@@ -44,12 +44,34 @@ class StreamOfB<S, true> {
     shift_ = behind_word(row);
     column_of_warp_ = column - shift_;
     word_ = row + column_of_warp_ + lane / 4 * kWordElements;
+    whole_steps_ = whole_steps_of_warp();
   }
 
   // Steps that have elements of K.
   __device__ __forceinline__ int steps() const {
     const int left = static_cast<int>(ceil_div<int64_t>(k_, S::kBlockK)) - threadIdx.x / kWarpSize / kWordElements;
     return left > 0 ? ceil_div(left, S::kWarps / kWordElements) : 0;
+  }
+
+  // The step behind the last of those whose words may all be loaded without a look at where they lie; the first one is looked at.
+  __device__ __forceinline__ int whole_steps() const { return whole_steps_; }
+
+  // Whether all words of the warp's next step may be loaded.
+  __device__ __forceinline__ bool is_whole() const {
+    const int last = row_of_warp_ + S::kBlockK - kWordElements;
+    if (last >= k_) return false;
+    const bool is_in_rows = column_of_warp_ >= 0 && column_of_warp_ + S::kTileN <= n_;
+    return is_in_rows || operand_.holds(operand_.begin + row_of_warp_ * ld_ + column_of_warp_,
+                                        (last - row_of_warp_) * ld_ + S::kTileN);
+  }
+
+  // Requests the words of the next step, which is a whole one.
+  __device__ __forceinline__ void load_whole(Words& words) {
+    const int64_t pitch = kWordElements * ld_;
+#pragma unroll
+    for (int i = 0; i < S::kWords; ++i) words[i] = load_word(word_ + i % kRows * pitch + i / kRows * kLanes * kWordElements);
+    row_of_warp_ += S::kStepK;
+    word_ += S::kStepK * ld_;
   }
 
   // Requests the words of the next step.
@@ -91,13 +113,12 @@ class StreamOfB<S, true> {
   }
 
  private:
-  // Whether all words of the warp's next step may be loaded.
-  __device__ __forceinline__ bool is_whole() const {
-    const int last = row_of_warp_ + S::kBlockK - kWordElements;
-    if (last >= k_) return false;
+  __device__ __forceinline__ int whole_steps_of_warp() const {
     const bool is_in_rows = column_of_warp_ >= 0 && column_of_warp_ + S::kTileN <= n_;
-    return is_in_rows || operand_.holds(operand_.begin + row_of_warp_ * ld_ + column_of_warp_,
-                                        (last - row_of_warp_) * ld_ + S::kTileN);
+    // Where rows follow each other, what lies behind the end of one is the next one's.
+    if (!is_in_rows && (operand_.is_empty() || ld_ < S::kTileN)) return 0;
+    const int rows = k_ - (is_in_rows ? 0 : 1) - (row_of_warp_ + S::kBlockK - kWordElements);
+    return rows > 0 ? ceil_div(rows, S::kStepK) : 0;
   }
 
   Span operand_;
@@ -105,6 +126,7 @@ class StreamOfB<S, true> {
   const uint16_t* word_;  // the lane's first one of the next step
   int row_of_warp_;       // its first row
   int column_of_warp_;    // below 0 where the first word begins before the row
+  int whole_steps_;
   int shift_;
   int n_, k_;
 };

@@ -62,11 +62,12 @@ struct Shape {
   static constexpr int kClassPitch = kTileK / kWordElements + kWordElements;
   static constexpr int kPitchA = kRowsAreK ? kWordElements * kClassPitch + 16 : kTileK + 32;  // without bank conflicts
   static constexpr int kBytesA = kTileM * kPitchA * kElementBytes;
+  static_assert(kBytesA % 16 == 0, "sums behind it");
   // Sums of kMmaN rows of C, of each warp.
   static constexpr int kPitchOfSums = ceil_div(kColumns, 16) * 16 + 1;
   static constexpr int kBytesOfSums = kWarps * kMmaN * kPitchOfSums * 4;
   static constexpr int kSharedBytes = Schedule::kSharedBytes;
-  static_assert(kSharedBytes == max_of(kBytesA, kBytesOfSums), "the launch asks for rows of A, whose memory becomes the sums");
+  static_assert(kSharedBytes == kBytesA + kBytesOfSums, "the launch asks for rows of A and for the sums");
 };
 
 }  // namespace autokernel::skinny_sm80

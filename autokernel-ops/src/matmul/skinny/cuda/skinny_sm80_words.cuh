@@ -30,6 +30,8 @@ struct Span {
   __device__ __forceinline__ Span(const void* data, int64_t ld, int rows, int columns)
       : begin(static_cast<const uint16_t*>(data)), end(begin + (ld == columns || rows == 1 ? rows * int64_t{columns} : 0)) {}
 
+  __device__ __forceinline__ bool is_empty() const { return begin == end; }
+
   __device__ __forceinline__ bool holds(const uint16_t* first, int64_t elements) const {
     return first >= begin && first + elements <= end;
   }
