@@ -92,9 +92,9 @@ impl RowsSchedule {
 
     /// The same where shared memory holds what registers do not, so that a row is read once.
     fn parking(&self, class: &Class, needed: u32, arch: Arch) -> Option<Self> {
-        // Of several `Row`s of 16 bits, which each row reads from L2, an H200 has more time for the row to come from there, too.
-        let reads_rows = class.read_rows().filter(|dtype| dtype.bytes() < 4).count();
-        if self.cluster > 1 || needed.saturating_mul(self.vector) <= self.held_columns() || reads_rows > 1 {
+        // Beside `Row`s of 16 bits, as many as matrices, which each row reads from L2, an H200 has more time for the row to come from there, too.
+        let reads_rows = class.read_rows().filter(|dtype| dtype.bytes() < 4).count() >= class.read_matrices().count();
+        if self.cluster > 1 || needed.saturating_mul(self.vector) <= self.held_columns() || reads_rows {
             return None;
         }
         let of = |(threads_per_row, vectors, parked), keep| RowsSchedule {
