@@ -14,6 +14,8 @@ const READ_ONCE: (u32, u32) = (2, 1024);
 /// The same of elements of 16 bits where nothing is reduced, so that blocks take parts of a row: many small ones cover each other's
 /// arithmetic (`docs/results/rows-h200/parts.txt`).
 const SHORT_PARTS: (u32, u32) = (1, 256);
+/// The same of longer elements: 1024 threads are up to 2 % behind where launches overlap (`docs/results/rows-h200/parts-emitted.txt`).
+const PARTS: (u32, u32) = (2, 512);
 const MOST_THREADS: u32 = 1024;
 /// Blocks of a cluster at most.
 const MOST_BLOCKS: u32 = 8;
@@ -49,6 +51,7 @@ impl RowsSchedule {
         }
         let (vectors, most_threads) = match class.passes.len() {
             0 | 1 if class.is_elementwise() && widest < 4 => SHORT_PARTS,
+            0 | 1 if class.is_elementwise() => PARTS,
             0 | 1 => READ_ONCE,
             _ => HELD,
         };
@@ -92,9 +95,9 @@ impl RowsSchedule {
 
     /// The same where shared memory holds what registers do not, so that a row is read once.
     fn parking(&self, class: &Class, needed: u32, arch: Arch) -> Option<Self> {
-        // Of several `Row`s of 16 bits, which each row reads from L2, an H200 has more time for the row to come from there, too.
-        let reads_rows = class.read_rows().filter(|dtype| dtype.bytes() < 4).count();
-        if self.cluster > 1 || needed.saturating_mul(self.vector) <= self.held_columns() || reads_rows > 1 {
+        // Beside `Row`s of 16 bits, as many as matrices, which each row reads from L2, an H200 has more time for the row to come from there, too.
+        let reads_rows = class.read_rows().filter(|dtype| dtype.bytes() < 4).count() >= class.read_matrices().count();
+        if self.cluster > 1 || needed.saturating_mul(self.vector) <= self.held_columns() || reads_rows {
             return None;
         }
         let of = |(threads_per_row, vectors, parked), keep| RowsSchedule {
