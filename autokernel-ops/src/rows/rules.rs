@@ -249,7 +249,9 @@ pub(super) fn registers(s: &S, class: &Class) -> u32 {
     if takes_parts(class) {
         return (held + PLACE_REGISTERS * (s.vectors - 1) - SAVED_BY_PARTS).max(LEAST_OF_PARTS) + beside;
     }
-    held.max(LEAST_REGISTERS) + beside
+    // Where what is read or written lies elsewhere, the places of a part stand beside those.
+    let places = if class.is_elementwise() { PLACE_REGISTERS * s.vectors } else { 0 };
+    held.max(LEAST_REGISTERS) + places + beside
 }
 
 /// Whether blocks take parts of rows, and find all where a body writes.
