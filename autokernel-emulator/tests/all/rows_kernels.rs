@@ -131,7 +131,9 @@ fn rows_of_which_shared_memory_holds_a_part_are_right() {
     let Some(compiler) = Compiler::find("rows_of_which_shared_memory_holds_a_part_are_right") else { return };
     let parked = RowsSchedule { threads_per_row: 64, rows_per_block: 1, vectors: 1, parked: 4, ..plain() };
     let schedules = [parked, RowsSchedule { vectors: 2, parked: 5, keep: Keep::Inputs, ..parked }];
-    for (source, ty) in [(SOFTMAX, "bf16"), (LAYER_NORM, "f32"), (ADD_RMS_NORM, "f32"), (BRANCHES, "f16")] {
+    for (source, ty) in
+        [(SOFTMAX, "bf16"), (SOFTMAX, "f16"), (LAYER_NORM, "f32"), (ADD_RMS_NORM, "f32"), (BRANCHES, "f16")]
+    {
         let problem = typed(source, ty);
         for schedule in schedules {
             if schedule.check(&problem.class(), autokernel_codegen::arch::Arch::SM_80).is_err() {
