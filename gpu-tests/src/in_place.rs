@@ -1,6 +1,6 @@
 //! Kernels that write over what they read, each also launched with what it reads elsewhere.
 
-use autokernel::{Device, Dtype, Element, Matrix, Result, Row, bf16};
+use autokernel::{AnyKernel, Device, Dtype, Element, Matrix, Result, Row, bf16};
 
 /// A chain.
 #[autokernel::rows(T = [bf16, f32])]
@@ -27,6 +27,11 @@ pub fn softmax(x: &mut Matrix<f32>) {
 #[autokernel::fused_matmul]
 pub fn accumulate(a: &Matrix<bf16>, b: &Matrix<bf16>, scale: f32, c: &mut Matrix<f32>) {
     c = scale * c + dot(a, b.t());
+}
+
+/// All of them.
+pub fn kernels() -> [&'static AnyKernel; 5] {
+    [add::kernel::<bf16>(), add::kernel::<f32>(), &add_rms_norm::KERNEL, &softmax::KERNEL, &accumulate::KERNEL]
 }
 
 /// Asserts that each kernel gives the same in place and into an output of its own, on rows of so many columns: but for roundings, as sums are

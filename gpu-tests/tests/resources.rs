@@ -9,7 +9,7 @@ use autokernel_codegen::problem::Problem;
 use gpu_tests::bodies::{declared as bodies, derived};
 use gpu_tests::kernels::catalogue;
 use gpu_tests::rows::declared::declared_here;
-use gpu_tests::{block_scales, made_scales, skip, weights};
+use gpu_tests::{block_scales, in_place, made_scales, skip, weights};
 
 /// Registers of one multiprocessor on every GPU since sm_80.
 const REGISTER_FILE: u32 = 65_536;
@@ -59,8 +59,12 @@ fn every_declared_kernel_holds_the_variants_of_its_plan() {
     let bodies: Vec<&KernelDescriptor> =
         bodies::catalogue().iter().map(|declared| declared.kernel.descriptor().unwrap()).collect();
     let of_gradients = derived::derived_rows().map(|(_, kernel)| kernel);
-    let others =
-        weights::KERNELS.into_iter().chain(block_scales::KERNELS).chain(made_scales::KERNELS).chain(of_gradients);
+    let others = weights::KERNELS
+        .into_iter()
+        .chain(block_scales::KERNELS)
+        .chain(made_scales::KERNELS)
+        .chain(of_gradients)
+        .chain(in_place::kernels());
     let others: Vec<&KernelDescriptor> = others.map(|kernel| kernel.descriptor().unwrap()).collect();
     // Those of attention say themselves what they hold (`declared_attention`).
     let counted = manifest.plans.values().filter(|plan| !matches!(plan.problem, Problem::Attention(_))).count();

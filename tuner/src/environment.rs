@@ -68,7 +68,7 @@ mod tests {
         let row_wise = Problem::from(rows::problem(&function).unwrap()).class();
         let of_products = ["pad_rows.cuh", "skinny_sm80_matmul.cuh", "sm80_matmul.cuh", "sm90_matmul.cuh"];
         assert_eq!(kernel_sources(&product), headers::digest(&of_products), "and of no other factors");
-        assert_eq!(kernel_sources(&row_wise), headers::digest(&["rows_sm80.cuh"]));
+        assert_eq!(kernel_sources(&row_wise), headers::digest(&["rows_elementwise.cuh"]));
         assert_ne!(kernel_sources(&product), kernel_sources(&row_wise));
     }
 }
