@@ -219,7 +219,8 @@ impl<'a> Written<'a> {
             Ok(function)
         });
         let ((lists, settings), mut function) = both(settings, function)?;
-        let overwritten = overwritten::split(&mut function);
+        let Function { sig, body, .. } = &mut function;
+        let overwritten = body.as_mut().map(|body| overwritten::split(sig, body)).unwrap_or_default();
         type_lists::check(&lists, &function.sig)?;
         Ok((Written { attribute, place, settings, nodes, function, overwritten }, lists))
     }

@@ -3,9 +3,9 @@
 use autokernel_ops::body::InPlace;
 use syn::visit::Visit;
 use syn::visit_mut::{self, VisitMut};
-use syn::{FnArg, Ident, Stmt, parse_quote};
+use syn::{Block, FnArg, Ident, Signature, Stmt, parse_quote};
 
-use super::{Function, parameter};
+use super::parameter;
 use crate::names::Names;
 
 /// An output, and the parameter that stands for what it held before, which is the last but for others of its kind.
@@ -25,8 +25,7 @@ impl Overwritten {
 }
 
 /// Gives what the body reads of its outputs before it writes them parameters of their own, behind the others.
-pub fn split(function: &mut Function) -> Vec<Overwritten> {
-    let Function { sig, body: Some(block), .. } = function else { return Vec::new() };
+pub fn split(sig: &mut Signature, block: &mut Block) -> Vec<Overwritten> {
     let matrices: Vec<FnArg> = sig.inputs.iter().filter(|input| parameter::is_written_matrix(input)).cloned().collect();
     let mut taken: Vec<Ident> = sig.inputs.iter().filter_map(parameter::name).cloned().collect();
     taken.extend(bound(block));
@@ -161,10 +160,10 @@ mod tests {
     use super::*;
 
     fn of(item: proc_macro2::TokenStream) -> (String, String, usize) {
-        let mut function: Function = syn::parse2(item).unwrap();
-        let overwritten = split(&mut function);
+        let mut function: syn::ItemFn = syn::parse2(item).unwrap();
+        let overwritten = split(&mut function.sig, &mut function.block);
         let inputs = function.sig.inputs.to_token_stream().to_string();
-        (inputs, function.body.to_token_stream().to_string(), overwritten.len())
+        (inputs, function.block.to_token_stream().to_string(), overwritten.len())
     }
 
     #[test]
@@ -234,7 +233,7 @@ mod tests {
                 }
             ),
         ] {
-            let function: Function = syn::parse2(item.clone()).unwrap();
+            let function: syn::ItemFn = syn::parse2(item.clone()).unwrap();
             let (inputs, _, count) = of(item);
             assert_eq!((inputs, count), (function.sig.inputs.to_token_stream().to_string(), 0));
         }
