@@ -7,6 +7,7 @@ use syn::{Block, FnArg, Ident, Signature, Stmt, parse_quote};
 
 use super::parameter;
 use crate::names::Names;
+use crate::words::binding_name;
 
 /// An output, and the parameter that stands for what it held before, which is the last but for others of its kind.
 #[derive(Clone, Debug)]
@@ -135,9 +136,12 @@ impl VisitMut for Rename<'_> {
     fn visit_block_mut(&mut self, block: &mut syn::Block) {
         for statement in &mut block.stmts {
             self.visit_stmt_mut(statement);
-            if let Stmt::Local(syn::Local { pat, .. }) = statement
-                && matches!(pat, syn::Pat::Ident(name) if name.ident == *self.from)
-            {
+            let hides = match statement {
+                Stmt::Local(local) => binding_name(&local.pat).is_ok_and(|name| *self.from == name),
+                Stmt::Item(syn::Item::Const(item)) => item.ident == *self.from,
+                _ => false,
+            };
+            if hides {
                 return;
             }
         }
@@ -171,9 +175,10 @@ mod tests {
         let (inputs, body, count) = of(quote!(
             fn add(x: &mut Matrix<bf16>, skip: &Matrix<bf16>, x_before: f32, out: &mut Matrix<f32>) {
                 let y = if x < 0.0 {
-                    let x = 1.0;
+                    let x: f32 = 1.0;
                     x
                 } else {
+                    const x: f32 = 2.0;
                     x + skip
                 };
                 x = y + x * x_before;
@@ -184,10 +189,11 @@ mod tests {
         assert_eq!((inputs, count), (expected.to_string(), 1));
         let expected = quote!({
             let y = if x_before_ < 0.0 {
-                let x = 1.0;
+                let x: f32 = 1.0;
                 x
             } else {
-                x_before_ + skip
+                const x: f32 = 2.0;
+                x + skip
             };
             x = y + x_before_ * x_before;
             out = y;
