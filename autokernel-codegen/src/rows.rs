@@ -3,9 +3,8 @@
 pub use autokernel_ops::Schedule as AnySchedule;
 pub use autokernel_ops::backward::differences;
 pub use autokernel_ops::body::{Columns, Fetch, Reduction};
-pub use autokernel_ops::rows::schedule::{Keep, RowsSchedule};
 pub use autokernel_ops::rows::{
-    Body, Class, Kind, Operand, Problem, RingSchedule, Schedule, emit, oracle, plan, sm90, space,
+    Body, Class, Keep, Kind, Operand, Problem, RingSchedule, RowsSchedule, Schedule, emit, oracle, plan, sm80, sm90,
 };
 use proc_macro2::TokenStream;
 use quote::ToTokens;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
-use autokernel_codegen::rows::{Keep, Problem, RingSchedule, RowsSchedule, Schedule, emit, problem, sm90, space};
+use autokernel_codegen::rows::{Keep, Problem, RingSchedule, RowsSchedule, Schedule, emit, problem, sm80, sm90};
 
 /// Schedules of each body that are compiled; each takes seconds where the cache does not have it.
 const SAMPLE: usize = 3;
@@ -32,7 +32,7 @@ const BODIES: [&str; 4] = [
 /// The schedules that hold so many vectors that twice as many break a rule.
 fn edge(problem: &Problem) -> Vec<RowsSchedule> {
     let class = problem.class();
-    let all = space::schedules(&class, Arch::SM_80);
+    let all = sm80::schedules(&class, Arch::SM_80);
     let is_edge = |schedule: &&RowsSchedule| {
         let twice = RowsSchedule { vectors: 2 * schedule.vectors, ..**schedule };
         let is_plain = schedule.blocks_per_sm == 0 && schedule.parked == 0;

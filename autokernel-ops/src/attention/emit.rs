@@ -3,12 +3,12 @@
 use autokernel_core::LaunchPlan;
 
 use super::problem::{Class, Problem};
-use super::schedule::{AttentionSchedule, Schedule};
-use super::{plan, print, sharing, sm80};
+use super::schedule::Schedule;
+use super::{plan, print, sm80, sm90};
 use crate::expr::Precision;
 use crate::expr::cuda::Spelling;
 use crate::hash;
-use crate::source::{self, Constant, KernelSource, boolean, int};
+use crate::source::{self, Constant, KernelSource};
 
 /// The CUDA files that kernels of this operation begin with.
 pub const ROOTS: [&str; 4] =
@@ -68,29 +68,10 @@ impl Family {
                     false => (sm90_whole, String::new(), "Attention<Problem, Schedule, Args>"),
                     true => (sm90_sharing, sequences, "SharingAttention<Problem, Sequences, Schedule, Args>"),
                 };
-                Family { root, sequences, constants: constants(class, schedule), kernel }
+                Family { root, sequences, constants: sm90::plan::constants(class, schedule), kernel }
             }
         }
     }
-}
-
-/// The constants of a schedule of the Hopper family.
-fn constants(class: &Class, schedule: &AttentionSchedule) -> Vec<Constant> {
-    let AttentionSchedule { consumers, tile_keys, stages, ping_pong, share_keys, exp_by_fma } = *schedule;
-    let mut constants = vec![
-        int("kConsumers", consumers),
-        int("kTileKeys", tile_keys),
-        int("kStages", stages),
-        boolean("kPingPong", ping_pong),
-        int("kExpByFma", exp_by_fma),
-        int("kSharedBytes", schedule.shared_bytes(class)),
-        boolean("kSteps", schedule.steps(class)),
-    ];
-    if share_keys {
-        constants.push(int("kBoxKeys", class.sequences.box_keys(tile_keys)));
-        constants.push(int("kPartialBytes", sharing::partial_bytes(class, schedule.tile_queries())));
-    }
-    constants
 }
 
 /// A slow kernel for the same problem in fp64, and its launch. Its results are fp32.

@@ -6,8 +6,9 @@ use autokernel_core::{Arch, Extents};
 
 use super::plan::Sizes;
 use super::problem::Class;
-use super::schedule::{AttentionSchedule, Schedule};
+use super::schedule::Schedule;
 use super::sequences::{Keys, Sequences};
+use super::sm90::AttentionSchedule;
 use crate::forecast::{Forecast, Machine};
 
 /// Picoseconds of one query with one key on an SM: of the products for each element, and of the softmax that they do not hide.

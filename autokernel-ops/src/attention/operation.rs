@@ -4,10 +4,12 @@ use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Signature};
 
 use super::plan::Sizes;
 use super::problem::{Class, Problem};
-use super::schedule::{AttentionSchedule, Schedule as Typed};
+use super::schedule::Schedule as Typed;
 use super::sequences::Keys;
 use super::signature::{self, DIMS};
-use super::{declare, emit, model, plan, probes, sm80, space};
+use super::sm80::{self, Sm80Schedule};
+use super::sm90::{self, AttentionSchedule};
+use super::{declare, emit, model, plan, probes};
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::family::{Family, OtherFamily};
 use crate::forecast::{Forecast, Machine};
@@ -186,7 +188,7 @@ impl operation::Class for Class {
     fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule> {
         match family {
             Family::AttentionSm80 => sm80::schedules(self, arch).into_iter().map(Schedule::from).collect(),
-            Family::AttentionSm90 => space::schedules(self, arch).into_iter().map(Schedule::from).collect(),
+            Family::AttentionSm90 => sm90::schedules(self, arch).into_iter().map(Schedule::from).collect(),
             _ => Vec::new(),
         }
     }
@@ -194,7 +196,7 @@ impl operation::Class for Class {
     fn default_schedule(&self, arch: Arch) -> Schedule {
         match arch {
             Arch::SM_90A => AttentionSchedule::default_for(self).into(),
-            _ => sm80::Sm80Schedule::default_for(self, arch).into(),
+            _ => Sm80Schedule::default_for(self, arch).into(),
         }
     }
 

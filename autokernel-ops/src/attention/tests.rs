@@ -4,7 +4,7 @@ use expect_test::expect_file;
 use super::plan::Sizes;
 use super::score::{Kind, Operand, Score};
 use super::sequences::{Keys, Sequences};
-use super::{AttentionSchedule, Class, Problem, SM80_RULES, Sm80Schedule, emit, rules};
+use super::{AttentionSchedule, Class, Problem, SM80_RULES, SM90_RULES, Sm80Schedule, emit};
 use crate::expr::{BinaryOp, Binding, Expr, Math};
 use crate::operation::{Class as _, Operation as _};
 use crate::rule::RuleText;
@@ -299,7 +299,7 @@ fn each_rule_names_the_schedule_that_breaks_it() {
     let counted = Problem { sequences: Sequences { keys: Keys::Counted, ..Sequences::default() }, ..plain() }.class();
     assert_eq!(schedule.check(&counted, Arch::SM_90A).unwrap_err().rule, "lengths_share_keys");
     assert_eq!(broken(AttentionSchedule { exp_by_fma: 5, ..schedule }), "exp_by_fma");
-    assert_eq!(rules::RULES.len(), 9);
+    assert_eq!(SM90_RULES.len(), 9);
 }
 
 #[test]

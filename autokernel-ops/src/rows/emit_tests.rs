@@ -2,7 +2,7 @@ use autokernel_core::{Arch, Dtype, Numbers, Role, Size};
 use expect_test::expect_file;
 
 use super::*;
-use crate::rows::{Body, Kind, cases, plan};
+use crate::rows::{Body, Kind, RowsSchedule, cases, plan};
 
 fn emitted(body: Body) -> String {
     let problem = Problem::new(body).unwrap();

@@ -2,11 +2,11 @@
 
 use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature};
 
-use super::family::Schedule as Typed;
 use super::plan::DIMS;
 use super::problem::{Class, Problem};
-use super::schedule::RowsSchedule;
-use super::{columns, declare, emit, model, plan, probes, sm90, space};
+use super::schedule::Schedule as Typed;
+use super::sm80::{self, RowsSchedule, columns};
+use super::{declare, emit, plan, probes, sm90};
 use crate::body::{Kind, Reduction};
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::expr::Axis;
@@ -25,7 +25,8 @@ impl Operation for Problem {
     const DIMS: &'static [Dim] = &DIMS;
 
     const HEADERS: &'static [Header] = headers! {
-        "cuda/": "columns_sm80.cuh" "reference_rows.cuh" "rows_elementwise.cuh" "rows_fp8.cuh" "rows_index.cuh" "rows_joined.cuh" "rows_moved.cuh" "rows_parked.cuh" "rows_prefetch.cuh" "rows_reduce.cuh" "rows_sm80.cuh" "rows_vector.cuh";
+        "cuda/": "reference_rows.cuh" "rows_fp8.cuh" "rows_index.cuh" "rows_joined.cuh" "rows_moved.cuh" "rows_reduce.cuh" "rows_vector.cuh";
+        "sm80/cuda/": "columns_sm80.cuh" "rows_elementwise.cuh" "rows_parked.cuh" "rows_prefetch.cuh" "rows_sm80.cuh";
         "sm90/cuda/": "rows_drawn.cuh" "rows_part.cuh" "rows_sm90.cuh";
     };
 
@@ -33,7 +34,7 @@ impl Operation for Problem {
 
     fn roots_of(class: &Class) -> Vec<&'static str> {
         let of_sm90 = sm90::serves(class).then_some(sm90::emit::ROOT);
-        emit::roots_of(class).into_iter().chain(of_sm90).collect()
+        sm80::emit::roots_of(class).into_iter().chain(of_sm90).collect()
     }
 
     const ATTRIBUTES: &'static [Attribute] = &[declare::ATTRIBUTE];
@@ -175,7 +176,7 @@ impl operation::Class for Class {
 
     fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule> {
         match family {
-            Family::RowsSm80 => space::schedules(self, arch).into_iter().map(Schedule::from).collect(),
+            Family::RowsSm80 => sm80::schedules(self, arch).into_iter().map(Schedule::from).collect(),
             Family::RowsSm90 => sm90::schedules(self, arch).into_iter().map(Schedule::from).collect(),
             _ => Vec::new(),
         }
@@ -188,7 +189,7 @@ impl operation::Class for Class {
     fn portfolio(&self, arch: Arch) -> Vec<Schedule> {
         let rings = sm90::portfolio(self, arch);
         let longest = rings.iter().map(sm90::RingSchedule::held_columns).max().unwrap_or(0);
-        let portable = model::portfolio(self, arch).into_iter().map(|it| it.beside_rings_of(longest, self, arch));
+        let portable = sm80::portfolio(self, arch).into_iter().map(|it| it.beside_rings_of(longest, self, arch));
         portable.map(Schedule::from).chain(rings.into_iter().map(Schedule::from)).collect()
     }
 
@@ -207,7 +208,7 @@ impl operation::Class for Class {
         let operands = self.nameless_operands();
         Ok(match Typed::try_from(schedule)? {
             Typed::Sm80(schedule) if self.is_by_columns() => {
-                columns::plan::plan(&operands, &schedule, super::rules::resident_blocks(&schedule, self), symbol)
+                columns::plan::plan(&operands, &schedule, sm80::resident_blocks(&schedule, self), symbol)
             }
             schedule => plan::plan(&operands, &self.own_axes(), schedule.shape(self), symbol),
         })

@@ -9,9 +9,7 @@ use autokernel_core::{
 };
 
 use super::own_axes::OwnAxes;
-use super::problem::{Class, Problem};
-use super::rules;
-use super::schedule::RowsSchedule;
+use super::problem::Problem;
 use crate::body::cuda::{self, fields};
 use crate::body::{Body, Kind, Operand};
 
@@ -83,21 +81,6 @@ pub struct Shape {
     pub blocks_per_sm: u32,
     /// Dynamic shared memory of a block.
     pub shared_bytes: u32,
-}
-
-impl Shape {
-    /// The blocks of a schedule.
-    pub fn of(schedule: &RowsSchedule, class: &Class) -> Self {
-        let RowsSchedule { rows_per_block, cluster, blocks_per_sm, .. } = *schedule;
-        Shape {
-            threads: schedule.threads(),
-            rows: rows_per_block,
-            columns: class.is_elementwise().then(|| schedule.part_columns()),
-            cluster,
-            blocks_per_sm,
-            shared_bytes: rules::prefetch_bytes(schedule, class) + rules::parked_bytes(schedule, class),
-        }
-    }
 }
 
 /// The launch of the kernel called `symbol`. It takes any address and any stride, so nothing is realigned.

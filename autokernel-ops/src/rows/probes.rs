@@ -2,9 +2,9 @@
 
 use autokernel_core::Extents;
 
-use super::family::Schedule;
 use super::plan::extents;
 use super::problem::Class;
+use super::schedule::Schedule;
 
 /// Rows that are no longer than this are held as a whole where a schedule holds so much; a longer one would take an emulator
 /// too long.

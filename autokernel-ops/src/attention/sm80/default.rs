@@ -2,7 +2,7 @@
 
 use autokernel_core::Arch;
 
-use super::Sm80Schedule;
+use super::schedule::Sm80Schedule;
 use crate::attention::problem::Class;
 
 /// Keys of a block that any head fits.

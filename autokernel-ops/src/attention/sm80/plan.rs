@@ -3,7 +3,7 @@
 use autokernel_core::plan::Axis;
 use autokernel_core::{Field, Grid, KernelStep, LaunchPlan, Residency};
 
-use super::Sm80Schedule;
+use super::schedule::Sm80Schedule;
 use crate::attention::fields::{self, Operands};
 use crate::attention::problem::Class;
 use crate::attention::sharing;

@@ -2,7 +2,7 @@
 
 use autokernel_core::Arch;
 
-use super::Sm80Schedule as S;
+use super::schedule::Sm80Schedule as S;
 use crate::attention::dims;
 use crate::attention::panel::{PANEL, ROW_BYTES};
 use crate::attention::problem::Class;

@@ -2,7 +2,7 @@
 
 use autokernel_core::Arch;
 
-use super::Sm80Schedule;
+use super::schedule::Sm80Schedule;
 use crate::attention::problem::Class;
 
 /// Every valid schedule for `class` on `arch`, in a fixed order.

@@ -5,7 +5,7 @@ use autokernel_core::Arch;
 use super::schedule::RingSchedule;
 use crate::rows::passes::Keep;
 use crate::rows::problem::Class;
-use crate::rows::schedule::MOST_COLUMNS;
+use crate::rows::sm80::MOST_COLUMNS;
 
 /// The widths, in columns, for which rows may have a schedule.
 const WIDTHS: [u32; 3] = [8192, 16_384, 65_536];

@@ -6,10 +6,9 @@ use super::default::{leads, reads_again, row_bytes, widest};
 use super::schedule::RingSchedule;
 use crate::forecast::{Forecast, Machine};
 use crate::operation::Class as _;
-use crate::rows::model::{self, LAUNCH_US};
 use crate::rows::plan;
 use crate::rows::problem::Class;
-use crate::rows::schedule::RowsSchedule;
+use crate::rows::sm80::{self, LAUNCH_US, RowsSchedule};
 
 /// What a launch of blocks that fill an SM begins later, in microseconds: they find no room before those of the launch before
 /// have left, and their first rows come together.
@@ -34,14 +33,14 @@ const SHORT: f64 = 1.26;
 #[derive(Clone, Debug)]
 pub struct Image {
     schedule: RingSchedule,
-    portable: model::Image,
+    portable: sm80::Image,
 }
 
 impl Image {
     /// The image of a schedule.
     pub fn new(class: &Class, schedule: RingSchedule, machine: Machine) -> Self {
         let portable = RowsSchedule { blocks_per_sm: schedule.blocks_per_sm, ..schedule.portable() };
-        Image { schedule, portable: model::Image { class: class.clone(), schedule: portable, machine } }
+        Image { schedule, portable: sm80::Image { class: class.clone(), schedule: portable, machine } }
     }
 
     /// How much longer the memory takes than it need: its bandwidth times its latency must be on the way to the SMs.

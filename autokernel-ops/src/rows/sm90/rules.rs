@@ -6,8 +6,7 @@ use super::schedule::RingSchedule as S;
 use crate::rows::joined::Pair;
 use crate::rows::passes::Keep;
 use crate::rows::problem::Class;
-use crate::rows::rules::{available, registers};
-use crate::rows::schedule::MOST_COLUMNS;
+use crate::rows::sm80::{MOST_COLUMNS, available, registers};
 use crate::rule::{self, BrokenRule, Rule};
 
 const MAX_THREADS: u32 = 1024;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::rows::knobs::schedule;
 use crate::rows::passes::Keep;
-use crate::rows::schedule::RowsSchedule;
+use crate::rows::sm80::RowsSchedule;
 
 schedule! {
     /// A schedule of Hopper's family of row-wise kernels.

@@ -4,13 +4,13 @@
 use autokernel_core::{Arch, Extents, Role};
 
 use super::columns;
-use super::problem::Class;
 use super::rules::resident_blocks;
 use super::schedule::RowsSchedule;
 use super::turns::Turns;
 use crate::body::Kind;
 use crate::forecast::{Forecast, Machine};
 use crate::operation::Class as _;
+use crate::rows::problem::Class;
 
 /// Widths that the images of a kernel serve where nothing was tuned, in columns.
 pub const WIDTHS: [u32; 7] = [4096, 1024, 16_384, 256, 65_536, 8192, 2048];
@@ -37,7 +37,7 @@ const EXCHANGE_US: f64 = 0.73;
 /// What a cluster of twice as many blocks begins later than the one before it ended.
 const REPLACED_US: f64 = 0.68;
 /// From the launch to the first instruction, and from the last to the end.
-pub(super) const LAUNCH_US: f64 = 1.2;
+pub const LAUNCH_US: f64 = 1.2;
 /// Operations that an SM issues in a microsecond: 128 lanes at 1.9 GHz.
 const OPERATIONS_PER_US: f64 = 128.0 * 1900.0;
 /// Operations that loading, widening and storing an element take beside the body's own.
@@ -76,7 +76,7 @@ impl Forecast for Image {
 
 impl Image {
     /// What each thing that bounds a launch takes by itself, in microseconds: the memory, ports, arithmetic, and rows one after the other.
-    pub(super) fn limits_us(&self, extents: &Extents) -> [f64; 4] {
+    pub fn limits_us(&self, extents: &Extents) -> [f64; 4] {
         let turns = self.turns(extents);
         let memory = self.memory_us(extents, turns);
         let bytes = self.class.work(extents).bytes() + self.again(extents);
@@ -85,7 +85,7 @@ impl Image {
     }
 
     /// What a plain copy moves in a microsecond.
-    pub(super) fn bytes_per_us(&self) -> f64 {
+    pub fn bytes_per_us(&self) -> f64 {
         self.machine.memory_gb_per_s * 1e3 * MEMORY_SHARE
     }
 

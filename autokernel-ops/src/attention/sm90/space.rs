@@ -2,8 +2,8 @@
 
 use autokernel_core::Arch;
 
-use super::problem::Class;
 use super::schedule::AttentionSchedule;
+use crate::attention::problem::Class;
 
 /// Every valid schedule for `class` on `arch`, in a fixed order.
 pub fn schedules(class: &Class, arch: Arch) -> Vec<AttentionSchedule> {

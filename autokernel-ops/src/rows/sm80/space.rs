@@ -2,9 +2,9 @@
 
 use autokernel_core::Arch;
 
-use super::passes::Keep;
-use super::problem::Class;
 use super::schedule::RowsSchedule;
+use crate::rows::passes::Keep;
+use crate::rows::problem::Class;
 
 const THREADS: [u32; 9] = [4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const ROWS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];

@@ -2,10 +2,10 @@
 
 use autokernel_core::Arch;
 
-use super::passes::Keep;
-use super::problem::Class;
 use super::rules::{WARP_THREADS, parked_bytes, resident_blocks};
 use super::schedule::{MOST_COLUMNS, RowsSchedule};
+use crate::rows::passes::Keep;
+use crate::rows::problem::Class;
 
 /// Vectors of a thread and the most threads of a row that several passes need, where nothing was tuned.
 const HELD: (u32, u32) = (4, 1024);
@@ -138,7 +138,7 @@ impl RowsSchedule {
 
     /// What is carried in place of this one where Hopper's family has a schedule that holds so many columns: two blocks that share a row lead
     /// nowhere then, and one that holds half as much, or a quarter, does where there are a few rows (`docs/results/rows-h100/choice-seed307.txt`).
-    pub(super) fn beside_rings_of(self, columns: u32, class: &Class, arch: Arch) -> Self {
+    pub fn beside_rings_of(self, columns: u32, class: &Class, arch: Arch) -> Self {
         let is_shared = (self.threads_per_row, self.cluster, self.blocks_per_sm) == (MOST_THREADS, 2, 1);
         let alone = [self.vectors, self.vectors / 2].map(|vectors| RowsSchedule {
             vectors,

@@ -3,10 +3,10 @@
 use autokernel_core::Arch;
 
 use super::columns::resident as columns;
-use super::passes::Keep;
-use super::problem::Class;
 use super::schedule::{MOST_COLUMNS, RowsSchedule as S};
 use crate::body::Kind;
+use crate::rows::passes::Keep;
+use crate::rows::problem::Class;
 use crate::rule::{self, BrokenRule, Rule};
 
 const MAX_THREADS: u32 = 1024;
@@ -241,7 +241,7 @@ pub(super) fn requests_rows(s: &S, class: &Class) -> bool {
 }
 
 /// Registers of a thread for a class.
-pub(super) fn registers(s: &S, class: &Class) -> u32 {
+pub fn registers(s: &S, class: &Class) -> u32 {
     if class.is_by_columns() {
         return columns::registers(s, class);
     }
@@ -311,7 +311,7 @@ pub(super) fn registers_for(s: &S, inputs: u32, kept: u32, rest: u32) -> u32 {
 }
 
 /// Registers that there are for a thread.
-pub(super) fn available(s: &S) -> u32 {
+pub fn available(s: &S) -> u32 {
     MAX_REGISTERS.min(REGISTER_FILE / s.threads().max(1))
 }
 
@@ -322,7 +322,7 @@ pub(super) fn prefetch_bytes(s: &S, class: &Class) -> u32 {
 }
 
 /// Blocks of a schedule that one multiprocessor holds at once: what a kernel is compiled for.
-pub(super) fn resident_blocks(s: &S, class: &Class) -> u32 {
+pub fn resident_blocks(s: &S, class: &Class) -> u32 {
     let registers = registers(s, class).next_multiple_of(REGISTER_STEP).max(REGISTER_STEP);
     let threads = s.threads().max(1);
     let warps = PARTITIONS * (REGISTER_FILE / PARTITIONS / (registers * WARP_THREADS));

@@ -2,11 +2,11 @@
 
 use autokernel_core::Arch;
 
-use super::dims::{self, DIM_STEP};
-use super::panel::{PANEL, ROW_BYTES};
-use super::problem::Class;
 use super::schedule::AttentionSchedule as S;
-use super::sharing::VERDICT_BYTES;
+use crate::attention::dims::{self, DIM_STEP};
+use crate::attention::panel::{PANEL, ROW_BYTES};
+use crate::attention::problem::Class;
+use crate::attention::sharing::VERDICT_BYTES;
 use crate::rule::{self, BrokenRule, Rule};
 
 /// Queries of a consumer.

@@ -2,10 +2,10 @@
 
 use autokernel_core::Arch;
 
-use super::dims::DIM_STEP;
-use super::problem::Class;
 use super::schedule::AttentionSchedule;
-use super::sequences::Sequences;
+use crate::attention::dims::DIM_STEP;
+use crate::attention::problem::Class;
+use crate::attention::sequences::Sequences;
 
 /// Keys of a block that any head fits.
 const LEAST_KEYS: u32 = 32;

@@ -5,7 +5,7 @@ use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, Role}
 
 use crate::body::cuda::fields;
 use crate::body::{Kind, Operand};
-use crate::rows::schedule::RowsSchedule;
+use crate::rows::sm80::schedule::RowsSchedule;
 
 /// Threads of a block of the reference, each of which has a column.
 pub const REFERENCE_THREADS: u32 = 256;

@@ -4,7 +4,7 @@ use autokernel_core::Extents;
 
 use crate::operation::Class as _;
 use crate::rows::problem::Class;
-use crate::rows::schedule::RowsSchedule;
+use crate::rows::sm80::schedule::RowsSchedule;
 
 /// What blocks that share a strip take beside its bytes, in microseconds: they leave their parts and learn who is last.
 const LEAVING_US: f64 = 2.0;
@@ -40,9 +40,9 @@ mod tests {
     use autokernel_core::Arch;
 
     use super::*;
-    use crate::rows::model::portfolio;
     use crate::rows::plan::extents;
-    use crate::rows::rules::resident_blocks;
+    use crate::rows::sm80::model::portfolio;
+    use crate::rows::sm80::rules::resident_blocks;
     use crate::rows::{Problem, cases};
 
     #[test]

@@ -4,7 +4,7 @@ use autokernel_core::Role;
 
 use crate::body::Kind;
 use crate::rows::problem::Class;
-use crate::rows::schedule::RowsSchedule;
+use crate::rows::sm80::schedule::RowsSchedule;
 
 /// Registers of a thread beside vectors and sums where one matrix is read as it is, and where expressions are computed.
 const PLAIN: u32 = 28;

@@ -1,11 +1,13 @@
 use autokernel_core::{Arch, Dtype};
 
-use super::problem::{Class, Problem};
 use super::rules::{self, RULES, parked_bytes, resident_blocks};
-use super::schedule::{Keep, RowsSchedule};
-use super::{cases, space};
+use super::schedule::RowsSchedule;
+use super::space;
 use crate::body::{Body, Kind, Operand, Reduction};
 use crate::expr::{Cost, Expr, Math};
+use crate::rows::cases;
+use crate::rows::passes::Keep;
+use crate::rows::problem::{Class, Problem};
 
 fn class(body: crate::rows::Body) -> Class {
     Problem::new(body).unwrap().class()
