@@ -21,51 +21,29 @@
 //! - [`Element`]: the types of operands; [`Number`]: what memory holds.
 //! - [`Error`]: everything that can go wrong, each with its remedy. Nothing here panics on bad input.
 
-mod alloc;
-mod any_kernel;
-mod any_view;
-mod argument;
 pub mod attention;
-mod batch;
-mod before;
-mod blocks;
-mod check;
-mod checked;
 mod cpu;
 mod datasheet;
 mod descriptor;
 mod device;
 mod driver;
-mod element;
 #[cfg(feature = "emulator")]
 mod emulated;
 #[cfg(feature = "emulator")]
 mod emulation;
 mod error;
 mod gpu;
-mod heads;
-mod host;
-mod index;
 mod kernel;
 mod launch;
 mod launch_log;
-mod layout;
-mod loaded;
 pub mod matmul;
-mod matrix;
-mod number;
-mod packed;
-mod page_table;
+mod operands;
 mod ptx;
 pub mod roofline;
 pub mod routing;
 pub mod rows;
-mod scalar;
 mod select;
 pub mod timing;
-mod vector;
-mod vector_batch;
-mod view;
 
 /// The built-in epilogues and their derivatives in Rust, for bodies that call them.
 #[doc(hidden)]
@@ -80,39 +58,29 @@ pub mod along_row {
     pub use autokernel_ops::epilogue::along_row::*;
 }
 
-pub use any_kernel::AnyKernel;
-pub use any_view::{AnyView, AnyViewMut};
-pub use argument::Argument;
 pub use attention::PerHead;
-pub use batch::{Batch, BatchView, BatchViewMut};
-pub use before::Before;
-pub use blocks::{quantise_blocks, scale_blocks};
-pub use check::MAX_EXTENT;
-pub use checked::{CHECKED_ENV, is_checked, set_checked};
 pub use cpu::CpuFunction;
 pub use datasheet::{Datasheet, Multiprocessor, Peak};
 pub use descriptor::{Embedded, Image, Images, KernelDescriptor, KernelVariant, image_for, symbol};
 pub use device::{Device, DeviceInfo};
-pub use element::Element;
 #[cfg(feature = "emulator")]
 pub use emulated::{EmulatedKernel, emulator};
 #[cfg(feature = "emulator")]
 pub use emulation::Emulation;
 pub use error::{Error, Result};
 pub use gpu::{CompiledKernel, Resources};
-pub use heads::{Heads, HeadsView, HeadsViewMut};
-pub use index::{Index, IndexView, RowNumber};
-pub use kernel::Kernel;
-pub use matrix::Matrix;
-pub use number::Number;
-pub use packed::{i4x2, pack, quantise, quantise_with_zeros, unpack};
-pub use page_table::{PageTable, PageTableView};
+pub use kernel::{AnyKernel, Kernel};
+pub use launch::check::MAX_EXTENT;
+pub use launch::checked::{CHECKED_ENV, is_checked, set_checked};
+pub use operands::{
+    AnyView, AnyViewMut, Argument, Batch, BatchView, BatchViewMut, Before, Column, ColumnBatch, ColumnBatchView,
+    ColumnView, ColumnViewMut, Element, Heads, HeadsView, HeadsViewMut, Index, IndexView, Matrix, MatrixView,
+    MatrixViewMut, Number, PageTable, PageTableView, Row, RowBatch, RowBatchView, RowNumber, RowView, RowViewMut,
+    Scalar, ScalarView, ScalarViewMut, i4x2, pack, quantise, quantise_blocks, quantise_with_zeros, scale_blocks,
+    unpack,
+};
 pub use routing::Routes;
-pub use scalar::{Scalar, ScalarView, ScalarViewMut};
 pub use select::{Plan, Planner, Reason, Target, plan_for};
-pub use vector::{Column, ColumnView, ColumnViewMut, Row, RowView, RowViewMut};
-pub use vector_batch::{ColumnBatch, ColumnBatchView, RowBatch, RowBatchView};
-pub use view::{MatrixView, MatrixViewMut};
 
 pub use autokernel_core::{
     Arch, ComputeCapability, Dim, Dimension, Dtype, Extents, Features, LaunchPlan, Operand, ParseExtentsError, Passed,

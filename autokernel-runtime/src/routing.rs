@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::layout::Layout;
-use crate::view::Storage;
+use crate::operands::layout::Layout;
+use crate::operands::view::Storage;
 use crate::{
     AnyViewMut, Argument, ColumnView, Device, Dim, Error, Extents, Index, IndexView, Matrix, MatrixView, MatrixViewMut,
     Result, dim,

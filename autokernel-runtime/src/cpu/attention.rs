@@ -9,8 +9,9 @@ use rayon::prelude::*;
 
 use super::elements::{Elements, ElementsMut};
 use super::sequences::{self, Row, Sequence};
-use crate::layout::Layout;
-use crate::{AnyView, Argument, Error, Result, alloc};
+use crate::operands::alloc;
+use crate::operands::layout::Layout;
+use crate::{AnyView, Argument, Error, Result};
 
 /// What a kernel has compiled in.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,8 +5,9 @@ use autokernel_ops::matmul::problem;
 use super::blocks::{BLOCK_M, BLOCK_N, Matrix, Operand, Size, Stored, block, multiply, sides, widen_block};
 use super::epilogue::{RowEpilogue, store};
 use super::parallel::for_each_row;
-use crate::layout::Layout;
-use crate::{Element, Result, alloc};
+use crate::operands::alloc;
+use crate::operands::layout::Layout;
+use crate::{Element, Result};
 
 /// What copies a block of a factor, as [`widen_block`] does.
 pub(super) type Widen<'w> = &'w dyn Fn(Stored, &mut [f32]);

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::parallel::{FEWEST_ROWS, for_each_row};
 use crate::Element;
-use crate::layout::Layout;
+use crate::operands::layout::Layout;
 
 /// Rows of C that are computed together.
 pub(super) const BLOCK_M: usize = 256;

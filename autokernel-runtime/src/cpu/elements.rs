@@ -2,8 +2,8 @@
 
 use half::{bf16, f16};
 
-use crate::layout::Layout;
-use crate::view::{Storage, StorageMut};
+use crate::operands::layout::Layout;
+use crate::operands::view::{Storage, StorageMut};
 use crate::{AnyView, AnyViewMut, Device, Error, Number, Result, e4m3, e5m2, i4x2};
 
 /// What is read.

@@ -5,8 +5,9 @@ use autokernel_ops::rows::Kind;
 use super::elements::Elements;
 use super::picks::{Columns, Picked};
 use super::span;
-use crate::layout::Layout;
-use crate::{Result, alloc};
+use crate::Result;
+use crate::operands::alloc;
+use crate::operands::layout::Layout;
 
 /// What is read.
 pub(super) enum Input<'a> {

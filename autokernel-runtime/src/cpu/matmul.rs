@@ -10,8 +10,8 @@ use super::blocked::{as_it_is, blocked_with};
 use super::blocks::{Operand, sides};
 use super::epilogue::RowEpilogue;
 use super::{matmul_weights, matmul_whole};
-use crate::layout::Layout;
-use crate::view::{Storage, StorageMut};
+use crate::operands::layout::Layout;
+use crate::operands::view::{Storage, StorageMut};
 use crate::{AnyView, AnyViewMut, Argument, Device, Element, Error, MatrixView, MatrixViewMut, Result, e4m3, e5m2};
 
 /// `out = epilogue(a · b)` of the operands `[a, b, out]` in host memory, with factors that lie as `factors` says: what a matrix

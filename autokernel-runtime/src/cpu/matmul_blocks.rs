@@ -7,7 +7,7 @@ use super::blocks::Stored;
 use super::elements::{Elements, host_mut};
 use super::matmul_weights::refused;
 use super::parallel::for_each_row;
-use crate::layout::Layout;
+use crate::operands::layout::Layout;
 use crate::{AnyView, MatrixViewMut, Result};
 
 /// A factor and the scales of its blocks.

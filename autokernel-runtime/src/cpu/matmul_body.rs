@@ -10,7 +10,8 @@ use super::matmul_blocks::{self, Scaled};
 use super::matmul_weights::{self, Scales};
 use super::operands::{Operands, Own, unfitting};
 use super::picks::Pick;
-use crate::{AnyView, AnyViewMut, Argument, Error, MatrixView, MatrixViewMut, Result, alloc};
+use crate::operands::alloc;
+use crate::{AnyView, AnyViewMut, Argument, Error, MatrixView, MatrixViewMut, Result};
 
 /// Computes the outputs among `arguments`, which are in host memory: multiplies the first of the `factors` with each of the
 /// others, which lie as `layout` says, and hands each row of those products, before those of the other

@@ -7,7 +7,7 @@ use autokernel_ops::matmul::problem::Layout;
 
 use super::RowFunction;
 use super::matmul_body::{Tables, matmul_body, matmul_body_from, refused};
-use crate::view::Storage;
+use crate::operands::view::Storage;
 use crate::{AnyView, Argument, Result};
 
 /// As [`matmul_body`], for each product of a batch: `batched` tells of which arguments each has its own.

@@ -9,8 +9,8 @@ use super::blocks::{Operand, Stored};
 use super::elements::{Elements, host, host_mut};
 use super::epilogue::RowEpilogue;
 use super::parallel::for_each_row;
-use crate::layout::Layout;
-use crate::packed;
+use crate::operands::layout::Layout;
+use crate::operands::packed;
 use crate::{AnyView, AnyViewMut, Element, Error, MatrixView, MatrixViewMut, Result, i4x2};
 
 /// Scales of groups of so many numbers along K, and their zero points: `[k / group, n]`.

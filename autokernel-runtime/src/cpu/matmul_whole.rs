@@ -8,8 +8,9 @@ use autokernel_ops::matmul::problem;
 use super::blocks::{BLOCK_M, BLOCK_N, Matrix, Operand, Size, Strides, block, multiply, sides, widen_block};
 use super::epilogue::{RowEpilogue, store};
 use super::parallel::for_each_row;
-use crate::layout::Layout;
-use crate::{Element, Result, alloc};
+use crate::operands::alloc;
+use crate::operands::layout::Layout;
+use crate::{Element, Result};
 
 /// Products of −128 by −128 whose sum is 2²⁴.
 const EXACT_K: usize = 1024;

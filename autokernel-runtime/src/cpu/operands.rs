@@ -9,8 +9,9 @@ use super::input::{Fetched, Input};
 use super::output::Output;
 use super::picks::{Pick, Picked};
 use super::span;
-use crate::layout::Layout;
-use crate::{Argument, Error, Result, alloc};
+use crate::operands::alloc;
+use crate::operands::layout::Layout;
+use crate::{Argument, Error, Result};
 
 /// Computes the row of that number. Inputs and outputs are in the order of the signature, and behind the inputs what indices pick
 /// of those that are read so; each is as long as a row, or of one element where it has one a row or is a scalar.

@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 
 use super::elements::{Elements, host_mut};
-use crate::layout::Layout;
-use crate::{AnyViewMut, Argument, Error, MatrixViewMut, Number, Result, alloc};
+use crate::operands::alloc;
+use crate::operands::layout::Layout;
+use crate::{AnyViewMut, Argument, Error, MatrixViewMut, Number, Result};
 
 fn refused(reason: &str) -> Error {
     Error::Operands { kernel: "routing".to_owned(), reason: reason.to_owned() }

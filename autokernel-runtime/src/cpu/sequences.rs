@@ -6,7 +6,7 @@ use std::ops::Range;
 use autokernel_ops::attention::sequences::{Keys, Locator, Sequences};
 
 use super::elements::Elements;
-use crate::layout::Layout;
+use crate::operands::layout::Layout;
 use crate::{Argument, Result};
 
 /// A row of one of the matrices of a head, which are sequences or pages.

@@ -2,7 +2,7 @@
 
 use autokernel_ops::rows::Kind;
 
-use crate::layout::Layout;
+use crate::operands::layout::Layout;
 
 /// The rows of an operand of that kind.
 pub(super) const fn rows(layout: Layout, kind: Kind) -> usize {

@@ -12,10 +12,11 @@ use super::target;
 use super::workspace::Workspace;
 use crate::descriptor::symbol;
 use crate::emulation::{Emulation, parse};
+use crate::launch::check;
 use crate::launch::workspace::Needs;
 use crate::launch::{MAX_OPERANDS, Region, Sources, grid, rules, scalars_of};
 use crate::select::Knobs;
-use crate::{Argument, Extents, Result, Signature, check};
+use crate::{Argument, Extents, Result, Signature};
 
 /// One compiled schedule on an emulated GPU: what [`CompiledKernel`](crate::CompiledKernel) is on a real one.
 #[derive(Debug)]

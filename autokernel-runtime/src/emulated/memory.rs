@@ -4,7 +4,7 @@ use autokernel_emulator::{DevicePointer, Gpu};
 
 use crate::emulation::emulated;
 use crate::launch::{MAX_OPERANDS, Region};
-use crate::view::{Storage, StorageMut};
+use crate::operands::view::{Storage, StorageMut};
 use crate::{AnyView, AnyViewMut, Argument, Error, Result, Role, Signature, e4m3, e5m2, i4x2};
 
 /// What the driver's allocations begin at, in bytes.

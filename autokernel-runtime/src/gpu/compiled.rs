@@ -16,10 +16,11 @@ use super::reach::reached_sms;
 use super::submit::{self, Blocks};
 use super::{image, target_of, tensor_map};
 use crate::descriptor::symbol;
+use crate::launch::check;
 use crate::launch::workspace::Needs;
 use crate::launch::{MAX_OPERANDS, Parameter, Region, Sources, TensorMap, grid, pad_rows, rules, scalars_of};
 use crate::select::Knobs;
-use crate::{Argument, Device, Error, Extents, Image, Result, Role, Signature, check, driver};
+use crate::{Argument, Device, Error, Extents, Image, Result, Role, Signature, driver};
 
 /// One compiled schedule, loaded into one CUDA context: what a tuner measures and what [`crate::Kernel`] chooses among.
 pub struct CompiledKernel {

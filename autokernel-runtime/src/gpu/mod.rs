@@ -16,7 +16,6 @@ mod tensor_map;
 mod workspace;
 
 pub use compiled::{CompiledKernel, Resources};
-pub(crate) use set::set;
 
 use cudarc::driver::CudaContext;
 use cudarc::driver::sys::CUdevice_attribute as Attribute;

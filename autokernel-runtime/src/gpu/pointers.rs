@@ -16,7 +16,7 @@ use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop};
 
 use crate::driver::is_capturing;
-use crate::view::{Storage, StorageMut};
+use crate::operands::view::{Storage, StorageMut};
 use crate::{AnyView, AnyViewMut, Argument, Error, MatrixView, MatrixViewMut, Result};
 
 /// The handle that CUDA gives the per-thread default stream (`CU_STREAM_PER_THREAD`).

@@ -3,7 +3,7 @@
 use autokernel_core::Alignment;
 
 use crate::Dtype;
-use crate::layout::{Axis, Layout};
+use crate::operands::layout::{Axis, Layout};
 
 /// A line of the L2 cache, in bytes.
 pub(crate) const LINE: u64 = Alignment::LINE;

@@ -1,7 +1,8 @@
 //! Plans of one kernel for any extents.
 
 use super::{Candidates, Plan, Target, plan};
-use crate::{Extents, KernelDescriptor, Result, check};
+use crate::launch::check;
+use crate::{Extents, KernelDescriptor, Result};
 
 /// What launches of one kernel on one GPU choose. The candidates are worked out once and each choice is remembered, as by the launches
 /// themselves; pure, so that it can be asked of a GPU that is not there.

@@ -2,7 +2,8 @@
 
 use autokernel_core::{Coarse, OWN_AXIS};
 
-use crate::{Argument, Device, Error, Extents, Operand, Passed, Result, Role, Signature, checked};
+use super::checked;
+use crate::{Argument, Device, Error, Extents, Operand, Passed, Result, Role, Signature};
 
 /// The largest size of a dimension that a kernel takes.
 ///

@@ -4,9 +4,9 @@ use std::fmt;
 
 use cudarc::driver::CudaSlice;
 
-use crate::alloc;
-use crate::layout::Layout;
-use crate::view::{Storage, StorageMut};
+use crate::operands::alloc;
+use crate::operands::layout::Layout;
+use crate::operands::view::{Storage, StorageMut};
 use crate::{Device, Error, MatrixView, MatrixViewMut, Number, Result};
 
 /// An owned row-major matrix on the CPU or on a GPU.

@@ -5,8 +5,8 @@ use std::ops::RangeBounds;
 
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
 
-use crate::layout::Layout;
-use crate::view::{Storage, StorageMut};
+use crate::operands::layout::Layout;
+use crate::operands::view::{Storage, StorageMut};
 use crate::{Argument, Device, Element, Error, Matrix, MatrixView, MatrixViewMut, Number, Result};
 
 /// An owned batch of row-major matrices of one shape, on the CPU or on a GPU: a tensor `[batch, rows, columns]` without gaps.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 
-use crate::any_view::{AnyView, AnyViewMut};
-use crate::layout::Layout;
+use crate::operands::any_view::{AnyView, AnyViewMut};
+use crate::operands::layout::Layout;
 use crate::{Device, Dtype, Element, Matrix, MatrixView, MatrixViewMut, Role};
 
 /// An operand of a launch: made from matrices and views by `into`.

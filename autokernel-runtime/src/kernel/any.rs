@@ -6,10 +6,11 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use cudarc::driver::CudaStream;
 
+use super::loaded::Loaded;
 use crate::device::Backend;
+use crate::launch::check;
 use crate::launch_log::{self, KernelId, Served};
-use crate::loaded::Loaded;
-use crate::{Argument, CpuFunction, Device, Embedded, Error, Extents, KernelDescriptor, Plan, Result, check, select};
+use crate::{Argument, CpuFunction, Device, Embedded, Error, Extents, KernelDescriptor, Plan, Result, select};
 
 /// A declared kernel, whatever its operation and its element types are. [`Kernel`](crate::Kernel) is the same with types.
 pub struct AnyKernel {

@@ -4,9 +4,9 @@ use std::fmt;
 
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
 
-use crate::layout::Layout;
-use crate::view::{Storage, StorageMut};
-use crate::{Argument, Device, Element, Matrix, MatrixView, MatrixViewMut, Result, gpu};
+use crate::operands::layout::Layout;
+use crate::operands::view::{Storage, StorageMut};
+use crate::{Argument, Device, Element, Matrix, MatrixView, MatrixViewMut, Result};
 
 const LAYOUT: Layout = Layout::one_row(1);
 
@@ -21,7 +21,7 @@ const LAYOUT: Layout = Layout::one_row(1);
 /// assert_eq!(scale.get()?, 0.25);
 /// # Ok::<(), autokernel_runtime::Error>(())
 /// ```
-pub struct Scalar<T>(Matrix<T>);
+pub struct Scalar<T>(pub(crate) Matrix<T>);
 
 /// A borrowed [`Scalar`] on the host or on a GPU.
 #[derive(Clone)]
@@ -60,24 +60,6 @@ impl<T: Element> Scalar<T> {
     /// The buffer as cudarc's, for other libraries to write; `None` if it is on the CPU.
     pub const fn as_cudarc_mut(&mut self) -> Option<&mut CudaSlice<T>> {
         self.0.as_cudarc_mut()
-    }
-
-    /// Writes another number. On a GPU this is asynchronous, on the stream that it was allocated on: launches behind it read
-    /// the new number, those before it the old one. A graph that captures it writes the number at each replay.
-    ///
-    /// # Errors
-    /// The driver's own error.
-    pub fn set(&mut self, value: T) -> Result<()> {
-        let view = self.0.view_mut();
-        match view.stream().cloned() {
-            Some(stream) => gpu::set(&stream, view, value),
-            None => {
-                if let StorageMut::Host([slot]) = view.storage {
-                    *slot = value;
-                }
-                Ok(())
-            }
-        }
     }
 
     /// The number, copied to the host. Waits for the GPU.

@@ -2,9 +2,10 @@
 
 use cudarc::driver::CudaView;
 
-use crate::layout::Layout;
-use crate::view::{Storage, StorageMut};
-use crate::{MatrixView, MatrixViewMut, Number, Result, alloc};
+use crate::operands::alloc;
+use crate::operands::layout::Layout;
+use crate::operands::view::{Storage, StorageMut};
+use crate::{MatrixView, MatrixViewMut, Number, Result};
 
 /// An output as a kernel reads it: on a GPU the same memory, on the host a copy.
 pub struct Before<'a, T> {

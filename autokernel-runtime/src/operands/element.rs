@@ -1,6 +1,6 @@
 //! The element types of operands.
 
-use crate::any_view::{AnyView, AnyViewMut};
+use crate::operands::any_view::{AnyView, AnyViewMut};
 use crate::{MatrixView, MatrixViewMut, Number};
 
 /// An element of an operand: [`half::bf16`], [`half::f16`] or [`f32`], or of the factors of a product [`i8`],

@@ -4,8 +4,8 @@ use std::fmt;
 
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
 
-use crate::layout::Layout;
-use crate::view::{Storage, StorageMut};
+use crate::operands::layout::Layout;
+use crate::operands::view::{Storage, StorageMut};
 use crate::{Argument, Device, Element, Error, Matrix, MatrixView, MatrixViewMut, Number, Result};
 
 /// Owned heads of attention on the CPU or on a GPU: a tensor `[batch, heads, sequence, elements]` without gaps.

@@ -6,8 +6,8 @@ use std::ops::RangeBounds;
 use autokernel_core::Each;
 use cudarc::driver::{CudaSlice, CudaView};
 
-use crate::layout::Layout;
-use crate::view::Storage;
+use crate::operands::layout::Layout;
+use crate::operands::view::Storage;
 use crate::{AnyView, Argument, Device, Error, Matrix, MatrixView, MatrixViewMut, Result};
 
 const fn layout(len: usize) -> Layout {

@@ -5,8 +5,8 @@ use std::ops::RangeBounds;
 
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
 
-use crate::layout::Layout;
-use crate::view::{Storage, StorageMut};
+use crate::operands::layout::Layout;
+use crate::operands::view::{Storage, StorageMut};
 use crate::{Argument, Device, Element, Matrix, MatrixView, MatrixViewMut, Number, Result};
 
 /// Elements side by side.

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use autokernel_ops::body::Kind;
 use cudarc::driver::{CudaStream, CudaView, CudaViewMut, DeviceSlice};
 
-use crate::layout::Layout;
-use crate::packed;
-use crate::{Device, Error, Number, Result, alloc};
+use crate::operands::alloc;
+use crate::operands::layout::Layout;
+use crate::operands::packed;
+use crate::{Device, Error, Number, Result};
 
 /// A borrowed row-major matrix on the host or on a GPU.
 ///

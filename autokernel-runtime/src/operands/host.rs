@@ -2,8 +2,8 @@
 
 use cudarc::driver::DeviceSlice;
 
-use crate::layout::Layout;
-use crate::view::{Storage, StorageMut};
+use crate::operands::layout::Layout;
+use crate::operands::view::{Storage, StorageMut};
 use crate::{Error, Matrix, MatrixView, MatrixViewMut, Number, Result};
 
 impl<T: Number> MatrixView<'_, T> {

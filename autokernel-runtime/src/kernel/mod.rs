@@ -1,0 +1,8 @@
+//! Declared kernels: chosen for the operands, loaded once a context, launched.
+
+mod any;
+mod loaded;
+mod typed;
+
+pub use any::AnyKernel;
+pub use typed::Kernel;
