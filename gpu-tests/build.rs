@@ -12,7 +12,7 @@ use autokernel_codegen::emit::KernelSource;
 use autokernel_codegen::matmul::schedule::{Mode, Raster, RasterOrder, Sm90Schedule};
 use autokernel_codegen::nvcc::{CompileError, Compiler, Nvcc};
 use autokernel_codegen::problem::{Layout, Problem};
-use autokernel_codegen::rows::{RowsSchedule, Schedule as RowsOrRing, problem as problem_of_rows, sm90};
+use autokernel_codegen::rows::{self, Schedule as RowsOrRing, problem as problem_of_rows, sm90};
 use autokernel_codegen::schedule::Schedule;
 use autokernel_codegen::{matmul, product};
 use rayon::prelude::*;
@@ -51,9 +51,9 @@ fn rows(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
             let function = syn::parse_str(&body.source.replace("TYPE", ty))?;
             let problem = problem_of_rows(&function)?;
             let of_widths =
-                WIDTHS.iter().map(|&columns| RowsSchedule::for_columns(&problem.class(), columns, Arch::SM_90A));
+                WIDTHS.iter().map(|&columns| rows::Sm80Schedule::for_columns(&problem.class(), columns, Arch::SM_90A));
             // Beside reductions that are made in one pass those that are not.
-            let schedules = of_widths.flat_map(|schedule| [schedule, RowsSchedule { joins: false, ..schedule }]);
+            let schedules = of_widths.flat_map(|schedule| [schedule, rows::Sm80Schedule { joins: false, ..schedule }]);
             let carried = sm90::portfolio(&problem.class(), Arch::SM_90A);
             let all: BTreeSet<_> =
                 schedules.map(RowsOrRing::from).chain(carried.into_iter().map(RowsOrRing::from)).collect();
@@ -166,7 +166,7 @@ fn timed(out: &Path) -> Result<String, Box<dyn std::error::Error>> {
         (LOSS_BEHIND, 32_768),
     ] {
         let problem = problem_of_rows(&syn::parse_str(source)?)?;
-        let schedule = RowsSchedule::for_columns(&problem.class(), columns, Arch::SM_90A);
+        let schedule = rows::Sm80Schedule::for_columns(&problem.class(), columns, Arch::SM_90A);
         jobs.push((name, Problem::Rows(problem), schedule.into()));
     }
 

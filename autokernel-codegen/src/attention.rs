@@ -1,7 +1,7 @@
 //! Attention as tokens: the problem that a function states, and its body as a Rust function for the CPU.
 
 pub use autokernel_ops::attention::{
-    AttentionSchedule, Problem, Schedule, Sm80Schedule, emit, oracle, plan, score, sequences, signature,
+    Problem, Schedule, Sm80Schedule, Sm90Schedule, emit, oracle, plan, score, sequences, signature,
 };
 use proc_macro2::TokenStream;
 use quote::ToTokens;

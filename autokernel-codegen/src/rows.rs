@@ -4,7 +4,7 @@ pub use autokernel_ops::Schedule as AnySchedule;
 pub use autokernel_ops::backward::differences;
 pub use autokernel_ops::body::{Columns, Fetch, Reduction};
 pub use autokernel_ops::rows::{
-    Body, Class, Keep, Kind, Operand, Problem, RingSchedule, RowsSchedule, Schedule, emit, oracle, plan, sm80, sm90,
+    Body, Class, Keep, Kind, Operand, Problem, Schedule, Sm80Schedule, Sm90Schedule, emit, oracle, plan, sm80, sm90,
 };
 use proc_macro2::TokenStream;
 use quote::ToTokens;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
-use autokernel_codegen::rows::{Keep, Problem, RingSchedule, RowsSchedule, Schedule, emit, problem, sm80, sm90};
+use autokernel_codegen::rows::{Keep, Problem, Schedule, Sm80Schedule, Sm90Schedule, emit, problem, sm80, sm90};
 
 /// Schedules of each body that are compiled; each takes seconds where the cache does not have it.
 const SAMPLE: usize = 3;
@@ -30,11 +30,11 @@ const BODIES: [&str; 4] = [
 ];
 
 /// The schedules that hold so many vectors that twice as many break a rule.
-fn edge(problem: &Problem) -> Vec<RowsSchedule> {
+fn edge(problem: &Problem) -> Vec<Sm80Schedule> {
     let class = problem.class();
     let all = sm80::schedules(&class, Arch::SM_80);
-    let is_edge = |schedule: &&RowsSchedule| {
-        let twice = RowsSchedule { vectors: 2 * schedule.vectors, ..**schedule };
+    let is_edge = |schedule: &&Sm80Schedule| {
+        let twice = Sm80Schedule { vectors: 2 * schedule.vectors, ..**schedule };
         let is_plain = schedule.blocks_per_sm == 0 && schedule.parked == 0;
         is_plain && schedule.keep == Keep::Values && twice.check(&class, Arch::SM_80).is_err()
     };
@@ -73,7 +73,7 @@ fn long_rows_are_held_without_spills_on_a_gpu_without_clusters() {
             let compiler = &compiler;
             scope.spawn(move || {
                 let problem = problem(&syn::parse_str(body).unwrap()).unwrap();
-                let schedule = RowsSchedule::for_columns(&problem.class(), 65_536, Arch::SM_80);
+                let schedule = Sm80Schedule::for_columns(&problem.class(), 65_536, Arch::SM_80);
                 assert!(schedule.parked > 0, "{schedule}");
                 compiler.compile(&emit::kernel(&problem, &schedule).0, Arch::SM_80).unwrap();
             });
@@ -124,8 +124,8 @@ fn reductions_of_many_vectors_along_columns_compile_without_spills() {
         out = column_mean((1e-6 + twice) * (if twice / 6.0 < twice { gate } else { y }) * (y.tanh() * twice - gate) + x);
     }";
     let problem = problem(&syn::parse_str(body).unwrap()).unwrap();
-    let narrow = RowsSchedule { threads_per_row: 8, rows_per_block: 8, vector: 4, vectors: 8, ..edge(&problem)[0] };
-    let schedule = RowsSchedule { keep: Keep::Values, blocks_per_sm: 0, cluster: 0, joins: false, ..narrow };
+    let narrow = Sm80Schedule { threads_per_row: 8, rows_per_block: 8, vector: 4, vectors: 8, ..edge(&problem)[0] };
+    let schedule = Sm80Schedule { keep: Keep::Values, blocks_per_sm: 0, cluster: 0, joins: false, ..narrow };
     assert_eq!(schedule.check(&problem.class(), Arch::SM_90A), Ok(()));
     let image = compiler.compile(&emit::kernel(&problem, &schedule).0, Arch::SM_90A);
     let image = image.unwrap_or_else(|error| panic!("{problem} by {schedule}: {error}"));
@@ -135,13 +135,13 @@ fn reductions_of_many_vectors_along_columns_compile_without_spills() {
 fn compile_what_rings_bring(body: &str, compiler: &Compiler) {
     let problem = problem(&syn::parse_str(body).unwrap()).unwrap();
     let class = problem.class();
-    let of_widths = [8192, 16_384, 65_536].map(|columns| RingSchedule::for_columns(&class, columns, Arch::SM_90A));
+    let of_widths = [8192, 16_384, 65_536].map(|columns| Sm90Schedule::for_columns(&class, columns, Arch::SM_90A));
     let of_widths: BTreeSet<_> = of_widths.into_iter().flatten().collect();
     assert!(!of_widths.is_empty(), "{problem}");
     let edge: Vec<_> = sm90::schedules(&class, Arch::SM_90A)
         .into_iter()
         .filter(|schedule| {
-            let twice = RingSchedule { vectors: 2 * schedule.vectors, ..*schedule };
+            let twice = Sm90Schedule { vectors: 2 * schedule.vectors, ..*schedule };
             twice.check(&class, Arch::SM_90A).is_err_and(|broken| ["registers", "vectors"].contains(&broken.rule))
         })
         .collect();
@@ -156,10 +156,10 @@ fn compile_what_rings_bring(body: &str, compiler: &Compiler) {
 fn compile_the_joined(body: &str, compiler: &Compiler) {
     let problem = problem(&syn::parse_str(body).unwrap()).unwrap();
     let widths =
-        [8192, 16_384, 65_536].map(|columns| RowsSchedule::for_columns(&problem.class(), columns, Arch::SM_90A));
+        [8192, 16_384, 65_536].map(|columns| Sm80Schedule::for_columns(&problem.class(), columns, Arch::SM_90A));
     // Those that ship, and what a search may make of those that do not.
-    let joined = widths.map(|schedule| RowsSchedule { joins: true, ..schedule });
-    let valid = |schedule: &RowsSchedule| schedule.check(&problem.class(), Arch::SM_90A).is_ok();
+    let joined = widths.map(|schedule| Sm80Schedule { joins: true, ..schedule });
+    let valid = |schedule: &Sm80Schedule| schedule.check(&problem.class(), Arch::SM_90A).is_ok();
     let joined: BTreeSet<_> = joined.into_iter().filter(valid).collect();
     assert!(joined.len() >= 2, "{problem}: {widths:?}");
     for schedule in joined {

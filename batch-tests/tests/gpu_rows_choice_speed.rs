@@ -13,7 +13,7 @@ use autokernel::timing::{Cache, Timer};
 use autokernel::{Arch, Argument, CompiledKernel, Matrix, Row, bf16};
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::rows::plan::extents;
-use autokernel_codegen::rows::{AnySchedule, RowsSchedule};
+use autokernel_codegen::rows::{AnySchedule, Sm80Schedule};
 use autokernel_codegen::schedule::Family;
 use batch_tests::carried::machine;
 use batch_tests::compiler::compiler;
@@ -57,7 +57,7 @@ fn schedules(problem: &Problem, rng: &mut StdRng) -> Vec<AnySchedule> {
     let class = problem.class();
     let mut all = class.schedules(Family::RowsSm80, Arch::SM_90A);
     all.retain(|schedule| {
-        RowsSchedule::try_from(schedule).is_ok_and(|it| it.vector == 8 && it.cluster > 0 && it.threads() >= 64)
+        Sm80Schedule::try_from(schedule).is_ok_and(|it| it.vector == 8 && it.cluster > 0 && it.threads() >= 64)
     });
     all.shuffle(rng);
     let mut chosen = class.portfolio(Arch::SM_90A);

@@ -19,7 +19,7 @@ use autokernel_codegen::arch::Arch;
 use autokernel_codegen::matmul::model::Machine;
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::rows::plan::extents;
-use autokernel_codegen::rows::{self, AnySchedule, Operand, RingSchedule, RowsSchedule};
+use autokernel_codegen::rows::{self, AnySchedule, Operand, Sm80Schedule, Sm90Schedule};
 use batch_tests::carried::machine;
 use batch_tests::compiler::compiler;
 use batch_tests::images::{self, Compiled};
@@ -81,14 +81,14 @@ fn candidates(problem: &rows::Problem, columns: u32, is_of_rings: bool) -> Vec<(
     let class = problem.class();
     let carried = autokernel_codegen::problem::ProblemClass::from(class.clone()).portfolio(Arch::SM_90A);
     let mut found: Vec<(AnySchedule, Why)> = carried.into_iter().map(|it| (it, Why::Carried)).collect();
-    let portable = RowsSchedule::for_columns(&class, columns, Arch::SM_80);
+    let portable = Sm80Schedule::for_columns(&class, columns, Arch::SM_80);
     found.push((portable.into(), Why::Portable));
-    let of_width = RowsSchedule::for_columns(&class, columns, Arch::SM_90A);
-    let otherwise = [portable, of_width].map(|it| RowsSchedule { joins: !it.joins, ..it });
+    let of_width = Sm80Schedule::for_columns(&class, columns, Arch::SM_90A);
+    let otherwise = [portable, of_width].map(|it| Sm80Schedule { joins: !it.joins, ..it });
     let otherwise = otherwise.into_iter().filter(|it| it.check(&class, Arch::SM_90A).is_ok());
     found.extend(otherwise.map(|it| (it.into(), Why::Tried)));
     if is_of_rings {
-        let tried: Vec<RingSchedule> = rings(&class, columns);
+        let tried: Vec<Sm90Schedule> = rings(&class, columns);
         found.extend(tried.into_iter().map(|it| (it.into(), Why::Tried)));
     }
     let mut seen = Vec::new();

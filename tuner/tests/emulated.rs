@@ -11,15 +11,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use autokernel_codegen::arch::Arch;
+use autokernel_codegen::attention;
 use autokernel_codegen::attention::plan::Sizes;
 use autokernel_codegen::attention::sequences::Sequences;
-use autokernel_codegen::attention::{self, AttentionSchedule, Sm80Schedule as Sm80Attention};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::matmul::schedule::{Mode, Raster, Sm80Schedule, Sm90Schedule};
 use autokernel_codegen::matmul::{self, extents};
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem::{Layout, Problem};
-use autokernel_codegen::rows::{self, RingSchedule, RowsSchedule};
+use autokernel_codegen::rows;
 use autokernel_codegen::schedule::{Family, Schedule};
 use common::{Tuner, recording_of, skip};
 use serde_json::Value;
@@ -228,12 +228,12 @@ fn clean_schedules_of_every_operation_pass_with_and_without_compiled_in_dimensio
         out = e / row_sum(e);
     }";
     let softmax = rows::problem(&syn::parse_str(softmax).unwrap()).unwrap();
-    let of_rows = RowsSchedule::for_columns(&softmax.class(), 512, Arch::SM_80);
+    let of_rows = rows::Sm80Schedule::for_columns(&softmax.class(), 512, Arch::SM_80);
     let known = matmul::Problem::new(Dtype::F16, Layout::Nn, "identity".parse().unwrap());
     let known = matmul::Problem { known_n: Some(14_336), ..known };
     let of_known = known.class();
-    let brought = RingSchedule::for_columns(&softmax.class(), 2048, Arch::SM_90A).unwrap();
-    let brought = RingSchedule { threads_per_row: 128, rows_per_block: 2, vectors: 1, cluster: 2, ..brought };
+    let brought = rows::Sm90Schedule::for_columns(&softmax.class(), 2048, Arch::SM_90A).unwrap();
+    let brought = rows::Sm90Schedule { threads_per_row: 128, rows_per_block: 2, vectors: 1, cluster: 2, ..brought };
     let cases: [(Problem, Schedule); 3] = [
         (softmax.clone().into(), of_rows.into()),
         (softmax.into(), brought.into()),
@@ -302,8 +302,8 @@ fn attention_passes_the_gate_by_both_families_and_one_that_sees_a_key_too_many_d
         sequences: Sequences::default(),
     };
     let shape = Sizes { batch: 1, heads: 8, groups: 2, queries: 2048, keys: 2048 }.extents(&problem.class());
-    let portable = Sm80Attention { warps: 4, rows_of_warp: 16, tile_keys: 32, stages: 2, share_keys: false };
-    let hopper = AttentionSchedule {
+    let portable = attention::Sm80Schedule { warps: 4, rows_of_warp: 16, tile_keys: 32, stages: 2, share_keys: false };
+    let hopper = attention::Sm90Schedule {
         consumers: 1,
         tile_keys: 32,
         stages: 2,
@@ -313,9 +313,9 @@ fn attention_passes_the_gate_by_both_families_and_one_that_sees_a_key_too_many_d
     };
     let schedules = [
         Schedule::from(portable),
-        Sm80Attention { share_keys: true, ..portable }.into(),
+        attention::Sm80Schedule { share_keys: true, ..portable }.into(),
         hopper.into(),
-        AttentionSchedule { share_keys: true, ..hopper }.into(),
+        attention::Sm90Schedule { share_keys: true, ..hopper }.into(),
     ];
     let target = Target { problem: problem.into(), arch: Arch::SM_90A, shape };
     let gate = Gate::new(Compiler::new(nvcc.clone(), tuner.out("kernels")), 2);

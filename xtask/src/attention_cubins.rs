@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::attention::sequences::{Keys, Sequences};
-use autokernel_codegen::attention::{AttentionSchedule, Problem, Schedule, emit};
+use autokernel_codegen::attention::{Problem, Schedule, Sm90Schedule, emit};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem;
@@ -178,7 +178,7 @@ fn schedules(problem: &Problem, options: &Options) -> Vec<Schedule> {
 /// The same with every share of exponentials that is computed by FMA.
 fn with_shares(schedules: &[Schedule]) -> Vec<Schedule> {
     let of = |schedule: &Schedule| match *schedule {
-        Schedule::Sm90(it) => (0..=4).map(|exp_by_fma| AttentionSchedule { exp_by_fma, ..it }.into()).collect(),
+        Schedule::Sm90(it) => (0..=4).map(|exp_by_fma| Sm90Schedule { exp_by_fma, ..it }.into()).collect(),
         other => vec![other],
     };
     schedules.iter().flat_map(of).collect()
@@ -195,7 +195,7 @@ fn name(problem: &Problem, body: &str, schedule: &Schedule) -> String {
             let shared = if it.share_keys { "k" } else { "" };
             format!("w{}x{}x{}s{}{shared}", it.warps, it.rows_of_warp, it.tile_keys, it.stages)
         }
-        Schedule::Sm90(AttentionSchedule { consumers, tile_keys, stages, ping_pong, share_keys, exp_by_fma }) => {
+        Schedule::Sm90(Sm90Schedule { consumers, tile_keys, stages, ping_pong, share_keys, exp_by_fma }) => {
             let (turns, shared) = (if *ping_pong { "pp" } else { "" }, if *share_keys { "k" } else { "" });
             let by_fma = if *exp_by_fma == 0 { String::new() } else { format!("e{exp_by_fma}") };
             format!("{consumers}x{tile_keys}s{stages}{turns}{shared}{by_fma}")

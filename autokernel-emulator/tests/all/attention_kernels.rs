@@ -4,7 +4,7 @@ use crate::support::attention::{Compiled, Variation};
 use crate::support::compile::{Change, Compiler};
 use autokernel_codegen::attention::plan::Sizes;
 use autokernel_codegen::attention::sequences::Sequences;
-use autokernel_codegen::attention::{AttentionSchedule, Problem, Schedule, problem};
+use autokernel_codegen::attention::{Problem, Schedule, Sm90Schedule, problem};
 use autokernel_codegen::dtype::Dtype;
 
 pub fn plain() -> Problem {
@@ -22,8 +22,8 @@ pub fn plain() -> Problem {
     }
 }
 
-const SCHEDULE: AttentionSchedule =
-    AttentionSchedule { consumers: 2, tile_keys: 32, stages: 2, ping_pong: true, share_keys: false, exp_by_fma: 0 };
+const SCHEDULE: Sm90Schedule =
+    Sm90Schedule { consumers: 2, tile_keys: 32, stages: 2, ping_pong: true, share_keys: false, exp_by_fma: 0 };
 
 /// Rings that go around and tiles that a block takes one after the other, ragged; more keys than queries, and fewer; one
 /// of each; and no keys.
@@ -46,7 +46,7 @@ pub fn check_at(sizes: &[Sizes], test: &str, problem: &Problem, schedule: impl I
     compiled.check(sizes[1], variation);
 }
 
-fn check(test: &str, problem: &Problem, schedule: AttentionSchedule) {
+fn check(test: &str, problem: &Problem, schedule: Sm90Schedule) {
     check_at(&SIZES, test, problem, schedule);
 }
 
@@ -64,17 +64,17 @@ kernels! {
     causal_attention_is_right: Problem { causal: true, ..plain() }, SCHEDULE;
     a_causal_window_is_right: Problem { causal: true, window: Some(37), ..plain() }, SCHEDULE;
     a_window_on_both_sides_is_right: Problem { window: Some(50), ..plain() }, SCHEDULE;
-    one_consumer_is_right: plain(), AttentionSchedule { consumers: 1, ping_pong: false, tile_keys: 64, ..SCHEDULE };
+    one_consumer_is_right: plain(), Sm90Schedule { consumers: 1, ping_pong: false, tile_keys: 64, ..SCHEDULE };
     three_consumers_are_right:
         Problem { dtype: Dtype::F16, causal: true, ..plain() },
-        AttentionSchedule { consumers: 3, stages: 3, ..SCHEDULE };
-    consumers_that_take_no_turns_are_right: plain(), AttentionSchedule { ping_pong: false, ..SCHEDULE };
+        Sm90Schedule { consumers: 3, stages: 3, ..SCHEDULE };
+    consumers_that_take_no_turns_are_right: plain(), Sm90Schedule { ping_pong: false, ..SCHEDULE };
     heads_that_end_inside_a_panel_are_right:
         Problem { head_dim: 96, value_dim: 80, causal: true, ..plain() },
-        AttentionSchedule { tile_keys: 48, ..SCHEDULE };
+        Sm90Schedule { tile_keys: 48, ..SCHEDULE };
     wide_heads_are_right:
         Problem { head_dim: 256, value_dim: 256, scale: 0.1, log_sum_exp: false, ..plain() },
-        AttentionSchedule { ping_pong: false, ..SCHEDULE };
+        Sm90Schedule { ping_pong: false, ..SCHEDULE };
     values_narrower_than_keys_are_right:
         Problem { dtype: Dtype::F16, head_dim: 192, value_dim: 128, scale: 0.1, causal: true, ..plain() }, SCHEDULE;
 }
@@ -139,13 +139,13 @@ pub fn bodies() -> Vec<Problem> {
 
 #[test]
 fn a_body_on_the_score_is_right() {
-    check("a_body_on_the_score_is_right", &capped(), AttentionSchedule { tile_keys: 64, ..SCHEDULE });
+    check("a_body_on_the_score_is_right", &capped(), Sm90Schedule { tile_keys: 64, ..SCHEDULE });
 }
 
 #[test]
 fn every_form_of_a_body_is_right() {
     let schedules =
-        [SCHEDULE, AttentionSchedule { consumers: 1, tile_keys: 64, ping_pong: false, exp_by_fma: 2, ..SCHEDULE }];
+        [SCHEDULE, Sm90Schedule { consumers: 1, tile_keys: 64, ping_pong: false, exp_by_fma: 2, ..SCHEDULE }];
     for (problem, schedule) in bodies().iter().zip(schedules.into_iter().cycle()) {
         check_at(&SIZES[..4], "every_form_of_a_body_is_right", problem, schedule);
     }
@@ -156,10 +156,10 @@ fn exponentials_without_the_special_function_unit_are_right_where_keys_are_hidde
     let test =
         "exponentials_without_the_special_function_unit_are_right_where_keys_are_hidden_and_where_a_score_is_no_number";
     for (problem, exp_by_fma) in [(hidden(), 4), (Problem { causal: true, ..plain() }, 3), (capped(), 1)] {
-        check(test, &problem, AttentionSchedule { exp_by_fma, ..SCHEDULE });
+        check(test, &problem, Sm90Schedule { exp_by_fma, ..SCHEDULE });
     }
     let Some(compiler) = Compiler::find(test) else { return };
-    let compiled = Compiled::new(&compiler, &plain(), AttentionSchedule { exp_by_fma: 4, ..SCHEDULE });
+    let compiled = Compiled::new(&compiler, &plain(), Sm90Schedule { exp_by_fma: 4, ..SCHEDULE });
     for key in 0..4 {
         let sizes = Sizes { batch: 1, heads: 2, groups: 2, queries: 20, keys: 40 };
         compiled.check(sizes, Variation { nan_key: Some(key), ..Variation::default() });
@@ -182,7 +182,7 @@ fn at_bounds(seed: u64) -> Variation {
     Variation { seed, amplitude: 3000.0, ..Variation::default() }
 }
 
-fn check_bounded(test: &str, problem: &Problem, schedule: AttentionSchedule) {
+fn check_bounded(test: &str, problem: &Problem, schedule: Sm90Schedule) {
     let Some(compiler) = Compiler::find(test) else { return };
     let compiled = Compiled::new(&compiler, problem, schedule);
     for (seed, sizes) in (0..).zip(SIZES) {
@@ -198,7 +198,7 @@ fn check_bounded(test: &str, problem: &Problem, schedule: AttentionSchedule) {
 fn scores_with_bounds_are_right_on_both_sides_of_the_widest_whose_shifts_need_not_move() {
     let test = "scores_with_bounds_are_right_on_both_sides_of_the_widest_whose_shifts_need_not_move";
     for (cap, exp_by_fma) in [(3.0, 0), (18.0, 0), (50.0, 3), (55.4, 0), (55.5, 0), (300.0, 1)] {
-        check_bounded(test, &bounded(cap), AttentionSchedule { exp_by_fma, ..SCHEDULE });
+        check_bounded(test, &bounded(cap), Sm90Schedule { exp_by_fma, ..SCHEDULE });
     }
 }
 
@@ -206,10 +206,10 @@ fn scores_with_bounds_are_right_on_both_sides_of_the_widest_whose_shifts_need_no
 fn scores_with_bounds_are_right_by_three_consumers_without_a_mask_with_windows_and_in_f16() {
     let test = "scores_with_bounds_are_right_by_three_consumers_without_a_mask_with_windows_and_in_f16";
     let whole = Problem { causal: false, ..bounded(55.4) };
-    check_bounded(test, &whole, AttentionSchedule { consumers: 3, tile_keys: 80, ..SCHEDULE });
+    check_bounded(test, &whole, Sm90Schedule { consumers: 3, tile_keys: 80, ..SCHEDULE });
     // Of most tiles some queries see no key of the first block.
     check_bounded(test, &Problem { window: Some(37), ..bounded(55.4) }, SCHEDULE);
-    check_bounded(test, &Problem { window: Some(20), ..whole }, AttentionSchedule { exp_by_fma: 2, ..SCHEDULE });
+    check_bounded(test, &Problem { window: Some(20), ..whole }, Sm90Schedule { exp_by_fma: 2, ..SCHEDULE });
     check_bounded(test, &Problem { dtype: Dtype::F16, ..bounded(50.0) }, SCHEDULE);
 }
 
@@ -263,7 +263,7 @@ fn what_a_careless_edit_of_bounds_breaks_is_noticed() {
         ),
     ];
     for (cap, change) in mutants {
-        let schedule = AttentionSchedule { exp_by_fma: 4, ..SCHEDULE };
+        let schedule = Sm90Schedule { exp_by_fma: 4, ..SCHEDULE };
         let compiled = Compiled::changed(&compiler, &bounded(cap), schedule, Some(change)).unwrap();
         let of_values = 2f64.powi(54);
         let variations = |seed| {
@@ -370,7 +370,7 @@ fn what_a_careless_edit_of_bodies_breaks_is_noticed() {
     let Some(compiler) = Compiler::find("what_a_careless_edit_of_bodies_breaks_is_noticed") else { return };
     let problems = [bodies().swap_remove(0), hidden()];
     for (exp_by_fma, change) in MUTANTS_OF_BODIES {
-        let schedule = AttentionSchedule { exp_by_fma, ..SCHEDULE };
+        let schedule = Sm90Schedule { exp_by_fma, ..SCHEDULE };
         let noticed = problems.iter().any(|problem| {
             let compiled = Compiled::changed(&compiler, problem, schedule, Some(change)).unwrap();
             let runs =

@@ -5,7 +5,7 @@ use crate::support::attention::{Compiled, Variation};
 use crate::support::compile::{Change, Compiler};
 use autokernel_codegen::attention::plan::Sizes;
 use autokernel_codegen::attention::sequences::{Keys, Sequences};
-use autokernel_codegen::attention::{AttentionSchedule, Problem};
+use autokernel_codegen::attention::{Problem, Sm90Schedule};
 use autokernel_codegen::dtype::Dtype;
 
 pub fn of(packed_queries: bool, keys: Keys) -> Problem {
@@ -14,12 +14,12 @@ pub fn of(packed_queries: bool, keys: Keys) -> Problem {
     Problem { dtype, head_dim: 64, value_dim: 64, causal, window, scale, log_sum_exp, score, sequences }
 }
 
-const SCHEDULE: AttentionSchedule =
-    AttentionSchedule { consumers: 1, tile_keys: 32, stages: 3, ping_pong: false, share_keys: true, exp_by_fma: 0 };
+const SCHEDULE: Sm90Schedule =
+    Sm90Schedule { consumers: 1, tile_keys: 32, stages: 3, ping_pong: false, share_keys: true, exp_by_fma: 0 };
 
 /// As many boxes of small pages as a producer has warps, and twice as many.
-const OF_WARPS: AttentionSchedule = AttentionSchedule { tile_keys: 64, stages: 2, ..SCHEDULE };
-const OF_WARPS_TWICE: AttentionSchedule = AttentionSchedule { tile_keys: 128, ..OF_WARPS };
+const OF_WARPS: Sm90Schedule = Sm90Schedule { tile_keys: 64, stages: 2, ..SCHEDULE };
+const OF_WARPS_TWICE: Sm90Schedule = Sm90Schedule { tile_keys: 128, ..OF_WARPS };
 
 /// One query of each head on more keys than blocks share evenly; several tiles of rows; fewer keys than blocks; one of each; and
 /// so many keys that blocks draw shares of a tile.
@@ -31,7 +31,7 @@ pub const SIZES: [Sizes; 5] = [
     Sizes { batch: 1, heads: 2, groups: 1, queries: 1, keys: 5000 },
 ];
 
-fn check(test: &str, problem: &Problem, schedule: AttentionSchedule) {
+fn check(test: &str, problem: &Problem, schedule: Sm90Schedule) {
     check_at(&SIZES, test, problem, schedule);
 }
 
@@ -50,7 +50,7 @@ kernels! {
         Problem { causal: true, log_sum_exp: false, ..of(false, Keys::Whole) }, SCHEDULE;
     two_consumers_that_take_turns_are_right_with_shared_keys:
         Problem { causal: true, window: Some(50), ..of(false, Keys::Counted) },
-        AttentionSchedule { consumers: 2, stages: 2, ping_pong: true, ..SCHEDULE };
+        Sm90Schedule { consumers: 2, stages: 2, ping_pong: true, ..SCHEDULE };
     keys_that_a_body_hides_are_right_whichever_block_has_them: hidden(), SCHEDULE;
     keys_that_the_device_counts_are_right: of(false, Keys::Counted), SCHEDULE;
     keys_in_small_pages_are_right: Problem { causal: true, ..of(false, Keys::Paged(16)) }, SCHEDULE;
@@ -60,7 +60,7 @@ kernels! {
     packed_sequences_are_right: Problem { causal: true, ..of(true, Keys::Packed) }, SCHEDULE;
     packed_sequences_with_a_window_are_right:
         Problem { dtype: Dtype::F16, window: Some(20), ..of(true, Keys::Packed) },
-        AttentionSchedule { consumers: 2, ..SCHEDULE };
+        Sm90Schedule { consumers: 2, ..SCHEDULE };
     packed_queries_on_keys_in_pages_are_right:
         Problem { causal: true, head_dim: 192, value_dim: 128, scale: 0.1, ..of(true, Keys::Paged(48)) }, SCHEDULE;
 }
@@ -69,7 +69,7 @@ kernels! {
 fn every_form_of_a_body_is_right_where_rows_are_of_several_heads() {
     for (problem, exp_by_fma) in bodies().iter().zip([0, 2].into_iter().cycle()) {
         let test = "every_form_of_a_body_is_right_where_rows_are_of_several_heads";
-        check_at(&SIZES[..4], test, problem, AttentionSchedule { exp_by_fma, ..SCHEDULE });
+        check_at(&SIZES[..4], test, problem, Sm90Schedule { exp_by_fma, ..SCHEDULE });
     }
 }
 

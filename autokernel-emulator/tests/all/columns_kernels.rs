@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::support::compile::{Change, Compiler};
 use crate::support::rows::{Compiled, Data, plain, typed};
-use autokernel_codegen::rows::RowsSchedule;
+use autokernel_codegen::rows::Sm80Schedule;
 
 const GRADIENTS: &str = "fn gradients(
     dy: &Matrix<TYPE>, x: &Matrix<f32>, mean: &Column<f32>, weight: &Row<TYPE>, bias: &mut Row<f32>, gain: &mut Row<TYPE>
@@ -18,8 +18,8 @@ const EXTREMES: &str = "fn extremes(x: &Matrix<TYPE>, most: &mut Row<TYPE>, leas
     least = column_min(if x < 0.0 { row_index() * 0.25 + x } else { column_index() });
 }";
 
-fn strips() -> RowsSchedule {
-    RowsSchedule { threads_per_row: 8, rows_per_block: 4, ..plain() }
+fn strips() -> Sm80Schedule {
+    Sm80Schedule { threads_per_row: 8, rows_per_block: 4, ..plain() }
 }
 
 #[test]
@@ -27,9 +27,9 @@ fn columns_of_every_type_are_reduced_by_every_kind_of_schedule() {
     let Some(compiler) = Compiler::find("columns_of_every_type_are_reduced_by_every_kind_of_schedule") else { return };
     let schedules = [
         strips(),
-        RowsSchedule { cluster: 1, rows_per_block: 8, ..strips() },
-        RowsSchedule { threads_per_row: 4, rows_per_block: 32, vector: 2, vectors: 8, ..strips() },
-        RowsSchedule { threads_per_row: 64, rows_per_block: 1, vector: 4, vectors: 1, ..strips() },
+        Sm80Schedule { cluster: 1, rows_per_block: 8, ..strips() },
+        Sm80Schedule { threads_per_row: 4, rows_per_block: 32, vector: 2, vectors: 8, ..strips() },
+        Sm80Schedule { threads_per_row: 64, rows_per_block: 1, vector: 4, vectors: 1, ..strips() },
     ];
     for (source, ty) in [(GRADIENTS, "bf16"), (EXTREMES, "f16"), (GRADIENTS, "f32")] {
         let problem = typed(source, ty);
@@ -82,7 +82,7 @@ const MUTANTS: [(&str, &str); 15] = [
 #[test]
 fn a_mutant_of_how_blocks_share_strips_is_caught() {
     let Some(compiler) = Compiler::find("a_mutant_of_how_blocks_share_strips_is_caught") else { return };
-    let (problem, schedule) = (typed(GRADIENTS, "bf16"), RowsSchedule { rows_per_block: 8, ..strips() });
+    let (problem, schedule) = (typed(GRADIENTS, "bf16"), Sm80Schedule { rows_per_block: 8, ..strips() });
     for (before, after) in MUTANTS {
         let change = Change { file: "columns_sm80.cuh", before, after };
         let mutant = Compiled::changed(&compiler, &problem, &schedule, change);

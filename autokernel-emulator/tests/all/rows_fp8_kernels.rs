@@ -3,7 +3,7 @@
 
 use crate::support::compile::Compiler;
 use crate::support::rows::{Compiled, Data, check_every_kind, check_every_type, plain, problem};
-use autokernel_codegen::rows::RowsSchedule;
+use autokernel_codegen::rows::Sm80Schedule;
 
 /// A norm whose result leaves in 8 bits, with the scale of each row.
 const QUANTISED_NORM: &str =
@@ -58,7 +58,7 @@ fn what_saturates_what_is_tiny_and_what_is_no_number_is_as_documented_on_every_g
         1.5 * 2f64.powi(-17),
     ];
     let others = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e30, -57_345.0, 65_536.0, 1e-40, -1e-6];
-    for schedule in [plain(), RowsSchedule { cluster: 1, ..plain() }] {
+    for schedule in [plain(), Sm80Schedule { cluster: 1, ..plain() }] {
         let compiled = Compiled::new(&compiler, &problem(CAST), &schedule);
         for (seed, special) in (0..).zip(ties.into_iter().chain(others)) {
             compiled.check(9, 520, Data { seed, special: Some(special), ..Data::default() });

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::support::compile::{Change, Compiler};
 use crate::support::rows::{Compiled, Data, plain, typed};
-use autokernel_codegen::rows::{Keep, RowsSchedule};
+use autokernel_codegen::rows::{Keep, Sm80Schedule};
 
 const SOFTMAX: &str = "fn softmax(x: &Matrix<TYPE>, out: &mut Matrix<TYPE>) {
     let e = (x - row_max(x)).exp();
@@ -71,25 +71,25 @@ const SOURCES: [(&str, &str); 6] = [
     (MOMENTS, "f32"),
 ];
 
-fn joins() -> RowsSchedule {
-    RowsSchedule { threads_per_row: 128, rows_per_block: 2, vectors: 1, joins: true, ..plain() }
+fn joins() -> Sm80Schedule {
+    Sm80Schedule { threads_per_row: 128, rows_per_block: 2, vectors: 1, joins: true, ..plain() }
 }
 
 /// Several warps, blocks of a cluster, blocks that stay, and both.
-fn schedules() -> [RowsSchedule; 6] {
-    let shared = RowsSchedule { threads_per_row: 64, rows_per_block: 1, cluster: 2, ..joins() };
+fn schedules() -> [Sm80Schedule; 6] {
+    let shared = Sm80Schedule { threads_per_row: 64, rows_per_block: 1, cluster: 2, ..joins() };
     [
         joins(),
-        RowsSchedule { threads_per_row: 64, rows_per_block: 1, vectors: 2, keep: Keep::Inputs, ..joins() },
-        RowsSchedule { rows_per_block: 1, blocks_per_sm: 1, ..joins() },
+        Sm80Schedule { threads_per_row: 64, rows_per_block: 1, vectors: 2, keep: Keep::Inputs, ..joins() },
+        Sm80Schedule { rows_per_block: 1, blocks_per_sm: 1, ..joins() },
         shared,
-        RowsSchedule { cluster: 4, blocks_per_sm: 1, ..shared },
+        Sm80Schedule { cluster: 4, blocks_per_sm: 1, ..shared },
         // More warps than lanes.
-        RowsSchedule { threads_per_row: 256, cluster: 8, vector: 4, ..shared },
+        Sm80Schedule { threads_per_row: 256, cluster: 8, vector: 4, ..shared },
     ]
 }
 
-fn compiled(compiler: &Compiler, source: &str, ty: &str, schedule: RowsSchedule) -> Option<(Compiled, u32)> {
+fn compiled(compiler: &Compiler, source: &str, ty: &str, schedule: Sm80Schedule) -> Option<(Compiled, u32)> {
     let problem = typed(source, ty);
     let arch = autokernel_codegen::arch::Arch::SM_90A;
     schedule.check(&problem.class(), arch).ok()?;
@@ -162,8 +162,8 @@ fn a_joined_maximum_and_mean_have_the_bits_that_they_have_by_themselves() {
     let test = "a_joined_maximum_and_mean_have_the_bits_that_they_have_by_themselves";
     let Some(compiler) = Compiler::find(test) else { return };
     for (source, ty) in [(LOGARITHM, "f32"), (MOMENTS, "f32")] {
-        for schedule in [joins(), RowsSchedule { cluster: 2, rows_per_block: 1, ..joins() }] {
-            let apart = RowsSchedule { joins: false, ..schedule };
+        for schedule in [joins(), Sm80Schedule { cluster: 2, rows_per_block: 1, ..joins() }] {
+            let apart = Sm80Schedule { joins: false, ..schedule };
             let [(joined, held), (apart, _)] = [schedule, apart].map(|it| compiled(&compiler, source, ty, it).unwrap());
             for columns in [held, held + 17] {
                 let first =

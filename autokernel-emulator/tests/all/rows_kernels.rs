@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::support::compile::{Change, Compiler};
 use crate::support::rows::{Compiled, Data, plain, problem, typed};
-use autokernel_codegen::rows::{Keep, RowsSchedule};
+use autokernel_codegen::rows::{Keep, Sm80Schedule};
 
 const SOFTMAX: &str = "fn softmax(x: &Matrix<TYPE>, out: &mut Matrix<TYPE>) {
     let e = (x - row_max(x)).exp();
@@ -79,12 +79,12 @@ fn every_kind_of_schedule_is_right_on_rows_that_it_holds_and_on_longer_ones() {
     let test = "every_kind_of_schedule_is_right_on_rows_that_it_holds_and_on_longer_ones";
     let Some(compiler) = Compiler::find(test) else { return };
     let schedules = [
-        RowsSchedule { threads_per_row: 4, rows_per_block: 8, vectors: 1, ..plain() },
-        RowsSchedule { threads_per_row: 8, rows_per_block: 16, vectors: 4, keep: Keep::Inputs, ..plain() },
-        RowsSchedule { threads_per_row: 64, rows_per_block: 1, vector: 4, ..plain() },
-        RowsSchedule { threads_per_row: 64, rows_per_block: 4, vector: 2, vectors: 4, ..plain() },
-        RowsSchedule { threads_per_row: 128, rows_per_block: 2, blocks_per_sm: 1, ..plain() },
-        RowsSchedule { threads_per_row: 512, rows_per_block: 1, vectors: 1, blocks_per_sm: 2, ..plain() },
+        Sm80Schedule { threads_per_row: 4, rows_per_block: 8, vectors: 1, ..plain() },
+        Sm80Schedule { threads_per_row: 8, rows_per_block: 16, vectors: 4, keep: Keep::Inputs, ..plain() },
+        Sm80Schedule { threads_per_row: 64, rows_per_block: 1, vector: 4, ..plain() },
+        Sm80Schedule { threads_per_row: 64, rows_per_block: 4, vector: 2, vectors: 4, ..plain() },
+        Sm80Schedule { threads_per_row: 128, rows_per_block: 2, blocks_per_sm: 1, ..plain() },
+        Sm80Schedule { threads_per_row: 512, rows_per_block: 1, vectors: 1, blocks_per_sm: 2, ..plain() },
     ];
     for (source, ty) in [(SOFTMAX, "bf16"), (STATISTICS, "f16"), (ADD_RMS_NORM, "bf16")] {
         let problem = typed(source, ty);
@@ -107,12 +107,12 @@ fn every_kind_of_schedule_is_right_on_rows_that_it_holds_and_on_longer_ones() {
 fn blocks_that_share_a_row_or_overlap_the_launch_before_are_right() {
     let test = "blocks_that_share_a_row_or_overlap_the_launch_before_are_right";
     let Some(compiler) = Compiler::find(test) else { return };
-    let shared = RowsSchedule { threads_per_row: 64, rows_per_block: 1, cluster: 2, ..plain() };
+    let shared = Sm80Schedule { threads_per_row: 64, rows_per_block: 1, cluster: 2, ..plain() };
     let schedules = [
-        RowsSchedule { cluster: 1, ..plain() },
-        RowsSchedule { cluster: 1, blocks_per_sm: 1, ..plain() },
+        Sm80Schedule { cluster: 1, ..plain() },
+        Sm80Schedule { cluster: 1, blocks_per_sm: 1, ..plain() },
         shared,
-        RowsSchedule { blocks_per_sm: 1, ..shared },
+        Sm80Schedule { blocks_per_sm: 1, ..shared },
     ];
     for (source, ty) in [(SOFTMAX, "bf16"), (STATISTICS, "f16"), (LAYER_NORM, "bf16")] {
         for schedule in schedules {
@@ -129,8 +129,8 @@ fn blocks_that_share_a_row_or_overlap_the_launch_before_are_right() {
 #[test]
 fn rows_of_which_shared_memory_holds_a_part_are_right() {
     let Some(compiler) = Compiler::find("rows_of_which_shared_memory_holds_a_part_are_right") else { return };
-    let parked = RowsSchedule { threads_per_row: 64, rows_per_block: 1, vectors: 1, parked: 4, ..plain() };
-    let schedules = [parked, RowsSchedule { vectors: 2, parked: 5, keep: Keep::Inputs, ..parked }];
+    let parked = Sm80Schedule { threads_per_row: 64, rows_per_block: 1, vectors: 1, parked: 4, ..plain() };
+    let schedules = [parked, Sm80Schedule { vectors: 2, parked: 5, keep: Keep::Inputs, ..parked }];
     for (source, ty) in
         [(SOFTMAX, "bf16"), (SOFTMAX, "f16"), (LAYER_NORM, "f32"), (ADD_RMS_NORM, "f32"), (BRANCHES, "f16")]
     {
@@ -158,7 +158,7 @@ fn parts_of_rows_that_nothing_reduces_are_right_wherever_they_end() {
         of = by * 2.0;
         out = x * by + column_index();
     }";
-    let narrow = RowsSchedule { threads_per_row: 4, rows_per_block: 8, vectors: 1, vector: 2, ..plain() };
+    let narrow = Sm80Schedule { threads_per_row: 4, rows_per_block: 8, vectors: 1, vector: 2, ..plain() };
     for (source, ty) in [(SILU_MUL, "bf16"), (scaled, "f16"), (SILU_MUL, "f32")] {
         for schedule in [plain(), narrow] {
             let compiled = Compiled::new(&compiler, &typed(source, ty), &schedule);
@@ -195,12 +195,12 @@ const MUTANTS: [(&str, &str, &str); 12] = [
 #[test]
 fn a_mutant_of_rows_in_parts_is_caught() {
     let Some(compiler) = Compiler::find("a_mutant_of_rows_in_parts_is_caught") else { return };
-    let parked = RowsSchedule { threads_per_row: 32, rows_per_block: 1, vectors: 1, parked: 8, ..plain() };
+    let parked = Sm80Schedule { threads_per_row: 32, rows_per_block: 1, vectors: 1, parked: 8, ..plain() };
     let scaled = "fn scaled(x: &Matrix<f32>, by: &Column<f32>, of: &mut Column<f32>, out: &mut Matrix<f32>) {
         of = by * 2.0;
         out = x * by + column_index();
     }";
-    let narrow = RowsSchedule { threads_per_row: 4, rows_per_block: 8, vectors: 1, vector: 2, ..plain() };
+    let narrow = Sm80Schedule { threads_per_row: 4, rows_per_block: 8, vectors: 1, vector: 2, ..plain() };
     let shown_by = [
         ("rows_elementwise.cuh", typed(scaled, "f32"), narrow),
         ("", typed(SOFTMAX, "bf16"), parked),
@@ -249,7 +249,7 @@ fn a_row_of_divisors_beyond_the_normal_range_is_divided_and_not_multiplied() {
 #[test]
 fn the_same_bits_come_out_of_every_order_of_events() {
     let Some(compiler) = Compiler::find("the_same_bits_come_out_of_every_order_of_events") else { return };
-    let schedule = RowsSchedule { threads_per_row: 128, rows_per_block: 2, vectors: 1, ..plain() };
+    let schedule = Sm80Schedule { threads_per_row: 128, rows_per_block: 2, vectors: 1, ..plain() };
     let compiled = Compiled::new(&compiler, &typed(LAYER_NORM, "f32"), &schedule);
     let bits = |order| compiled.outputs(5, 1500, Data { seed: 7, ..Data::default() }, order);
     assert!((1..4).all(|order| bits(order) == bits(0)));

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::support::compile::{Change, Compiler};
 use crate::support::rows::{Compiled, Data, typed};
 use autokernel_codegen::arch::Arch;
-use autokernel_codegen::rows::{Keep, RingSchedule};
+use autokernel_codegen::rows::{Keep, Sm90Schedule};
 
 const SOFTMAX: &str = "fn softmax(x: &Matrix<TYPE>, out: &mut Matrix<TYPE>) {
     let e = (x - row_max(x)).exp();
@@ -49,8 +49,8 @@ const SPECIAL_ROWS: &[(f64, u32)] =
     &[(-INF, 100), (INF, 100), (f64::NAN, 100), (-INF, 2), (INF, 1), (f64::NAN, 1), (1e30, 50), (-0.0, 100)];
 
 /// Two teams of few threads, whose rings have places for two rows.
-fn plain() -> RingSchedule {
-    RingSchedule {
+fn plain() -> Sm90Schedule {
+    Sm90Schedule {
         threads_per_row: 128,
         rows_per_block: 2,
         vector: 8,
@@ -66,41 +66,41 @@ fn plain() -> RingSchedule {
 }
 
 /// One team and more, of one place and more, alone and in clusters, that keep `Row`s and do not, by equal shares and by drawing.
-fn schedules() -> [RingSchedule; 12] {
+fn schedules() -> [Sm90Schedule; 12] {
     [
         plain(),
-        RingSchedule { rows_per_block: 1, stages: 1, keeps_rows: true, ..plain() },
-        RingSchedule { rows_per_block: 4, stages: 3, keep: Keep::Inputs, ..plain() },
-        RingSchedule { threads_per_row: 256, vectors: 2, stages: 1, keeps_rows: true, joins: true, ..plain() },
-        RingSchedule { cluster: 2, keeps_rows: true, ..plain() },
-        RingSchedule { cluster: 2, vectors: 2, rows_per_block: 1, stages: 3, joins: true, ..plain() },
-        RingSchedule { cluster: 4, stages: 1, keeps_rows: true, ..plain() },
-        RingSchedule { cluster: 8, rows_per_block: 1, ..plain() },
-        RingSchedule { draws: true, stages: 1, keeps_rows: true, ..plain() },
-        RingSchedule { draws: true, rows_per_block: 1, stages: 3, blocks_per_sm: 2, ..plain() },
-        RingSchedule { draws: true, cluster: 2, rows_per_block: 1, blocks_per_sm: 2, joins: true, ..plain() },
-        RingSchedule { draws: true, cluster: 4, stages: 1, keeps_rows: true, ..plain() },
+        Sm90Schedule { rows_per_block: 1, stages: 1, keeps_rows: true, ..plain() },
+        Sm90Schedule { rows_per_block: 4, stages: 3, keep: Keep::Inputs, ..plain() },
+        Sm90Schedule { threads_per_row: 256, vectors: 2, stages: 1, keeps_rows: true, joins: true, ..plain() },
+        Sm90Schedule { cluster: 2, keeps_rows: true, ..plain() },
+        Sm90Schedule { cluster: 2, vectors: 2, rows_per_block: 1, stages: 3, joins: true, ..plain() },
+        Sm90Schedule { cluster: 4, stages: 1, keeps_rows: true, ..plain() },
+        Sm90Schedule { cluster: 8, rows_per_block: 1, ..plain() },
+        Sm90Schedule { draws: true, stages: 1, keeps_rows: true, ..plain() },
+        Sm90Schedule { draws: true, rows_per_block: 1, stages: 3, blocks_per_sm: 2, ..plain() },
+        Sm90Schedule { draws: true, cluster: 2, rows_per_block: 1, blocks_per_sm: 2, joins: true, ..plain() },
+        Sm90Schedule { draws: true, cluster: 4, stages: 1, keeps_rows: true, ..plain() },
     ]
 }
 
 /// The kernel, where the body allows the schedule or the nearest one.
-fn compiled(compiler: &Compiler, source: &str, ty: &str, schedule: RingSchedule) -> Option<(Compiled, RingSchedule)> {
+fn compiled(compiler: &Compiler, source: &str, ty: &str, schedule: Sm90Schedule) -> Option<(Compiled, Sm90Schedule)> {
     let problem = typed(source, ty);
     let narrow = if ty == "f32" { 4 } else { schedule.vector };
-    let as_is = RingSchedule { vector: narrow, ..schedule };
+    let as_is = Sm90Schedule { vector: narrow, ..schedule };
     let nearest = [
         as_is,
-        RingSchedule { keep: Keep::Values, ..as_is },
-        RingSchedule { keeps_rows: false, ..as_is },
-        RingSchedule { joins: false, ..as_is },
-        RingSchedule { keeps_rows: false, joins: false, keep: Keep::Values, ..as_is },
+        Sm90Schedule { keep: Keep::Values, ..as_is },
+        Sm90Schedule { keeps_rows: false, ..as_is },
+        Sm90Schedule { joins: false, ..as_is },
+        Sm90Schedule { keeps_rows: false, joins: false, keep: Keep::Values, ..as_is },
     ];
     let schedule = nearest.into_iter().find(|it| it.check(&problem.class(), Arch::SM_90A).is_ok())?;
     Some((Compiled::on_ring(compiler, &problem, &schedule, None), schedule))
 }
 
 /// As many rows as take every team of the emulated GPU's blocks round its ring more than once, and one more.
-fn rows_for(schedule: &RingSchedule) -> u32 {
+fn rows_for(schedule: &Sm90Schedule) -> u32 {
     let blocks = (4 * schedule.blocks_per_sm / schedule.cluster).max(1);
     blocks * schedule.rows_per_block * (schedule.stages + 1) + 1
 }
@@ -135,7 +135,7 @@ fn rows_that_the_ring_cannot_bring_are_right_too() {
     let Some(compiler) = Compiler::find("rows_that_the_ring_cannot_bring_are_right_too") else { return };
     for (source, ty) in [(SOFTMAX, "bf16"), (LAYER_NORM, "f16"), (ADD_RMS_NORM, "f32")] {
         // Few columns a thread, of which ragged ones are held, and many.
-        let many = RingSchedule { vectors: 4, ..plain() };
+        let many = Sm90Schedule { vectors: 4, ..plain() };
         for schedule in schedules().into_iter().chain([many]) {
             let Some((compiled, schedule)) = compiled(&compiler, source, ty, schedule) else { continue };
             let held = schedule.held_columns();
@@ -157,7 +157,7 @@ fn rows_that_begin_anywhere_come_by_the_ring_where_those_of_a_team_begin_alike()
     let test = "rows_that_begin_anywhere_come_by_the_ring_where_those_of_a_team_begin_alike";
     let Some(compiler) = Compiler::find(test) else { return };
     // As many teams as alike rows are apart, half as many again, and fewer, of which none may.
-    let shifting = |blocks_per_sm, cluster| RingSchedule {
+    let shifting = |blocks_per_sm, cluster| Sm90Schedule {
         rows_per_block: 1,
         keeps_rows: true,
         blocks_per_sm,
@@ -185,7 +185,7 @@ fn every_type_is_right_and_so_are_outputs_of_another() {
     let Some(compiler) = Compiler::find("every_type_is_right_and_so_are_outputs_of_another") else { return };
     for source in [SOFTMAX, LAYER_NORM, ADD_RMS_NORM, STATISTICS, MOMENTS] {
         for ty in ["bf16", "f16", "f32"] {
-            let schedule = RingSchedule { keeps_rows: true, ..plain() };
+            let schedule = Sm90Schedule { keeps_rows: true, ..plain() };
             let (compiled, schedule) = compiled(&compiler, source, ty, schedule).unwrap();
             compiled.check(9, schedule.held_columns() - 3 * schedule.vector, Data { seed: 9, ..Data::default() });
         }
@@ -196,7 +196,7 @@ fn every_type_is_right_and_so_are_outputs_of_another() {
 fn rows_of_infinities_and_of_no_numbers_go_where_the_body_sends_them() {
     let test = "rows_of_infinities_and_of_no_numbers_go_where_the_body_sends_them";
     let Some(compiler) = Compiler::find(test) else { return };
-    let few = [plain(), RingSchedule { joins: true, ..plain() }, RingSchedule { cluster: 2, ..plain() }];
+    let few = [plain(), Sm90Schedule { joins: true, ..plain() }, Sm90Schedule { cluster: 2, ..plain() }];
     for source in [SOFTMAX, LAYER_NORM, STATISTICS] {
         for schedule in few {
             let Some((compiled, schedule)) = compiled(&compiler, source, "bf16", schedule) else { continue };
@@ -229,7 +229,7 @@ fn rings_give_the_same_bits_in_every_order_of_events_and_those_of_threads_that_l
             if schedule.cluster > 1 {
                 continue;
             }
-            let portable = autokernel_codegen::rows::RowsSchedule { blocks_per_sm: 0, ..schedule.portable() };
+            let portable = autokernel_codegen::rows::Sm80Schedule { blocks_per_sm: 0, ..schedule.portable() };
             let portable = Compiled::new(&compiler, &typed(source, ty), &portable);
             assert_eq!(portable.outputs(rows, columns, data, 1), first, "{schedule}");
         }
@@ -283,12 +283,12 @@ const MUTANTS: [(&str, &str, &str); 31] = [
 fn a_mutant_of_the_rings_is_caught_by_some_schedule() {
     let Some(compiler) = Compiler::find("a_mutant_of_the_rings_is_caught_by_some_schedule") else { return };
     let shown_by = [
-        RingSchedule { keeps_rows: true, ..plain() },
-        RingSchedule { keeps_rows: true, cluster: 2, vectors: 2, vector: 8, ..plain() },
-        RingSchedule { draws: true, ..plain() },
-        RingSchedule { draws: true, cluster: 2, ..plain() },
+        Sm90Schedule { keeps_rows: true, ..plain() },
+        Sm90Schedule { keeps_rows: true, cluster: 2, vectors: 2, vector: 8, ..plain() },
+        Sm90Schedule { draws: true, ..plain() },
+        Sm90Schedule { draws: true, cluster: 2, ..plain() },
         // As many blocks as rows that begin alike are apart, and more.
-        RingSchedule { rows_per_block: 1, keeps_rows: true, blocks_per_sm: 3, ..plain() },
+        Sm90Schedule { rows_per_block: 1, keeps_rows: true, blocks_per_sm: 3, ..plain() },
     ];
     let problem = typed(LAYER_NORM, "bf16");
     for (file, before, after) in MUTANTS {

@@ -5,7 +5,7 @@ use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::KernelSource;
 use autokernel_codegen::rows::oracle::Ball;
 use autokernel_codegen::rows::plan::{extents, signature};
-use autokernel_codegen::rows::{Keep, Kind, Operand, Problem, RingSchedule, RowsSchedule, emit, oracle, sm90};
+use autokernel_codegen::rows::{Keep, Kind, Operand, Problem, Sm80Schedule, Sm90Schedule, emit, oracle, sm90};
 use autokernel_core::{LaunchPlan, Role};
 use autokernel_emulator::{Gpu, Module, Options, Report};
 use rand::rngs::StdRng;
@@ -41,8 +41,8 @@ pub fn typed(source: &str, ty: &str) -> Problem {
 }
 
 /// A schedule with nothing special about it.
-pub fn plain() -> RowsSchedule {
-    RowsSchedule {
+pub fn plain() -> Sm80Schedule {
+    Sm80Schedule {
         threads_per_row: 32,
         rows_per_block: 2,
         vector: 8,
@@ -73,9 +73,9 @@ pub fn check_every_type(compiler: &Compiler, sources: &[&str], rows: u32, column
 /// Holds each source, with its type, against fp64 by few threads a row, by narrow vectors, by a cluster, and by the reference.
 pub fn check_every_kind(compiler: &Compiler, sources: [(&str, &str); 3]) {
     let schedules = [
-        RowsSchedule { threads_per_row: 4, rows_per_block: 8, vectors: 1, ..plain() },
-        RowsSchedule { threads_per_row: 64, rows_per_block: 4, vector: 2, vectors: 4, ..plain() },
-        RowsSchedule { threads_per_row: 64, rows_per_block: 1, cluster: 2, ..plain() },
+        Sm80Schedule { threads_per_row: 4, rows_per_block: 8, vectors: 1, ..plain() },
+        Sm80Schedule { threads_per_row: 64, rows_per_block: 4, vector: 2, vectors: 4, ..plain() },
+        Sm80Schedule { threads_per_row: 64, rows_per_block: 1, cluster: 2, ..plain() },
     ];
     for (source, ty) in sources {
         let problem = typed(source, ty);
@@ -111,7 +111,7 @@ pub struct Compiled {
 }
 
 impl Compiled {
-    pub fn new(compiler: &Compiler, problem: &Problem, schedule: &RowsSchedule) -> Self {
+    pub fn new(compiler: &Compiler, problem: &Problem, schedule: &Sm80Schedule) -> Self {
         let arch = if schedule.cluster > 0 { Arch::SM_90A } else { Arch::SM_80 };
         schedule.check(&problem.class(), arch).unwrap();
         let (source, plan) = emit::kernel(problem, schedule);
@@ -122,7 +122,7 @@ impl Compiled {
     pub fn on_ring(
         compiler: &Compiler,
         problem: &Problem,
-        schedule: &RingSchedule,
+        schedule: &Sm90Schedule,
         change: Option<Change<'_>>,
     ) -> Self {
         schedule.check(&problem.class(), Arch::SM_90A).unwrap();
@@ -130,7 +130,7 @@ impl Compiled {
     }
 
     /// The kernel with a header that is changed.
-    pub fn changed(compiler: &Compiler, problem: &Problem, schedule: &RowsSchedule, change: Change<'_>) -> Self {
+    pub fn changed(compiler: &Compiler, problem: &Problem, schedule: &Sm80Schedule, change: Change<'_>) -> Self {
         schedule.check(&problem.class(), Arch::SM_80).unwrap();
         Self::of(compiler, problem, emit::kernel(problem, schedule), Arch::SM_80, Some(change))
     }

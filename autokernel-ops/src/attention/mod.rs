@@ -25,7 +25,7 @@ pub use problem::{Class, Problem};
 pub use schedule::Schedule;
 pub use signature::{DIMS, signature};
 pub use sm80::{RULES as SM80_RULES, Sm80Schedule};
-pub use sm90::{AttentionSchedule, RULES as SM90_RULES};
+pub use sm90::{RULES as SM90_RULES, Sm90Schedule};
 
 #[cfg(test)]
 mod tests;

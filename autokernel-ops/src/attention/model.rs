@@ -8,7 +8,7 @@ use super::plan::Sizes;
 use super::problem::Class;
 use super::schedule::Schedule;
 use super::sequences::{Keys, Sequences};
-use super::sm90::AttentionSchedule;
+use super::sm90::Sm90Schedule;
 use crate::forecast::{Forecast, Machine};
 
 /// Picoseconds of one query with one key on an SM: of the products for each element, and of the softmax that they do not hide.
@@ -43,26 +43,25 @@ pub struct Image {
 
 /// What a kernel carries where nothing was tuned: for long sequences, for short ones where their tiles are other, for fewer
 /// queries than a warpgroup takes, and for few on many keys. Where the device knows the lengths, for few queries and for many.
-pub fn portfolio(class: &Class) -> Vec<AttentionSchedule> {
-    let few = AttentionSchedule::few_for(class);
+pub fn portfolio(class: &Class) -> Vec<Sm90Schedule> {
+    let few = Sm90Schedule::few_for(class);
     if !class.sequences.are_whole() {
-        return valid(class, [Some(few), Some(AttentionSchedule::many_for(class))]);
+        return valid(class, [Some(few), Some(Sm90Schedule::many_for(class))]);
     }
-    let (long, moving) = (AttentionSchedule::default_for(class), AttentionSchedule::moving_for(class));
+    let (long, moving) = (Sm90Schedule::default_for(class), Sm90Schedule::moving_for(class));
     let other = match class.head_dim.max(class.value_dim) {
         0..=64 => Some((128, long.exp_by_fma)),
         97..=128 if class.may_stay_within() => Some((128, moving.exp_by_fma)),
         97..=128 => Some((176, moving.exp_by_fma)),
         _ => None,
     };
-    let other =
-        other.map(|(tile_keys, exp_by_fma)| AttentionSchedule { consumers: 2, tile_keys, exp_by_fma, ..moving });
-    let short = AttentionSchedule { consumers: 1, ping_pong: false, ..moving };
+    let other = other.map(|(tile_keys, exp_by_fma)| Sm90Schedule { consumers: 2, tile_keys, exp_by_fma, ..moving });
+    let short = Sm90Schedule { consumers: 1, ping_pong: false, ..moving };
     valid(class, [Some(long), other, Some(short), Some(few)])
 }
 
-fn valid<const N: usize>(class: &Class, schedules: [Option<AttentionSchedule>; N]) -> Vec<AttentionSchedule> {
-    let mut valid: Vec<AttentionSchedule> = Vec::new();
+fn valid<const N: usize>(class: &Class, schedules: [Option<Sm90Schedule>; N]) -> Vec<Sm90Schedule> {
+    let mut valid: Vec<Sm90Schedule> = Vec::new();
     for schedule in schedules.into_iter().flatten() {
         // What was cut until it fits may be another.
         if !valid.contains(&schedule) && schedule.check(class, Arch::SM_90A).is_ok() {
@@ -82,7 +81,7 @@ impl Image {
                 let of_sm = self.machine.matrix_tflops / self.sm_count() * PORTABLE_SHARE;
                 BLOCK + pairs * (2.0 * dims / of_sm + SOFTMAX)
             }
-            Schedule::Sm90(AttentionSchedule { consumers, .. }) => {
+            Schedule::Sm90(Sm90Schedule { consumers, .. }) => {
                 let products = PRODUCTS * dims;
                 let (softmax, cover) =
                     if self.class.may_stay_within() { (BOUNDED_SOFTMAX, BOUNDED_COVER) } else { (SOFTMAX, COVER) };
@@ -188,9 +187,9 @@ mod tests {
     }
 
     /// The schedule that is predicted to be fastest, and its TFLOP/s.
-    fn best(class: &Class, [batch, heads, tokens]: [u32; 3]) -> (AttentionSchedule, f64) {
+    fn best(class: &Class, [batch, heads, tokens]: [u32; 3]) -> (Sm90Schedule, f64) {
         let extents = Sizes { batch, heads, groups: heads, queries: tokens, keys: tokens }.extents(class);
-        let ms = |schedule: &AttentionSchedule| {
+        let ms = |schedule: &Sm90Schedule| {
             Image { class: class.clone(), schedule: (*schedule).into(), machine: H200 }.predicted_ms(&extents)
         };
         let schedules = portfolio(class);
@@ -268,7 +267,7 @@ mod tests {
         let shares = |sizes: Sizes| {
             let class = class(128, true);
             let extents = sizes.extents(&class);
-            let ms = |schedule: &AttentionSchedule| {
+            let ms = |schedule: &Sm90Schedule| {
                 Image { class: class.clone(), schedule: (*schedule).into(), machine: H200 }.predicted_ms(&extents)
             };
             let best = portfolio(&class).into_iter().min_by(|a, b| ms(a).total_cmp(&ms(b)));

@@ -8,7 +8,7 @@ use super::schedule::Schedule as Typed;
 use super::sequences::Keys;
 use super::signature::{self, DIMS};
 use super::sm80::{self, Sm80Schedule};
-use super::sm90::{self, AttentionSchedule};
+use super::sm90::{self, Sm90Schedule};
 use super::{declare, emit, model, plan, probes};
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::family::{Family, OtherFamily};
@@ -195,7 +195,7 @@ impl operation::Class for Class {
 
     fn default_schedule(&self, arch: Arch) -> Schedule {
         match arch {
-            Arch::SM_90A => AttentionSchedule::default_for(self).into(),
+            Arch::SM_90A => Sm90Schedule::default_for(self).into(),
             _ => Sm80Schedule::default_for(self, arch).into(),
         }
     }

@@ -6,7 +6,7 @@ use autokernel_core::Arch;
 
 use super::problem::Class;
 use super::sm80::Sm80Schedule;
-use super::sm90::AttentionSchedule;
+use super::sm90::Sm90Schedule;
 use crate::family::OtherFamily;
 use crate::rule::BrokenRule;
 
@@ -16,7 +16,7 @@ pub enum Schedule {
     /// mma.sync and cp.async; sm_80 and later.
     Sm80(Sm80Schedule),
     /// wgmma and TMA; sm_90a alone.
-    Sm90(AttentionSchedule),
+    Sm90(Sm90Schedule),
 }
 
 impl Schedule {
@@ -78,8 +78,8 @@ impl From<Sm80Schedule> for Schedule {
     }
 }
 
-impl From<AttentionSchedule> for Schedule {
-    fn from(schedule: AttentionSchedule) -> Self {
+impl From<Sm90Schedule> for Schedule {
+    fn from(schedule: Sm90Schedule) -> Self {
         Schedule::Sm90(schedule)
     }
 }
@@ -98,7 +98,7 @@ impl TryFrom<&crate::Schedule> for Schedule {
 
     fn try_from(schedule: &crate::Schedule) -> Result<Self, OtherFamily> {
         let sm80 = Sm80Schedule::try_from(schedule).map(Schedule::Sm80);
-        sm80.or_else(|OtherFamily| AttentionSchedule::try_from(schedule).map(Schedule::Sm90))
+        sm80.or_else(|OtherFamily| Sm90Schedule::try_from(schedule).map(Schedule::Sm90))
     }
 }
 

@@ -4,7 +4,7 @@ use expect_test::expect_file;
 use super::plan::Sizes;
 use super::score::{Kind, Operand, Score};
 use super::sequences::{Keys, Sequences};
-use super::{AttentionSchedule, Class, Problem, SM80_RULES, SM90_RULES, Sm80Schedule, emit};
+use super::{Class, Problem, SM80_RULES, SM90_RULES, Sm80Schedule, Sm90Schedule, emit};
 use crate::expr::{BinaryOp, Binding, Expr, Math};
 use crate::operation::{Class as _, Operation as _};
 use crate::rule::RuleText;
@@ -29,7 +29,7 @@ fn causal() -> Problem {
 }
 
 fn emitted(problem: &Problem) -> String {
-    emit::kernel(problem, &AttentionSchedule::default_for(&problem.class())).0.cuda
+    emit::kernel(problem, &Sm90Schedule::default_for(&problem.class())).0.cuda
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn packed_queries_on_keys_in_pages_are_as_golden_in_the_portable_family() {
 #[test]
 fn a_kernel_whose_blocks_share_keys_is_as_golden() {
     let class = causal().class();
-    let cuda = emit::kernel(&causal(), &AttentionSchedule::few_for(&class)).0.cuda;
+    let cuda = emit::kernel(&causal(), &Sm90Schedule::few_for(&class)).0.cuda;
     expect_file!["golden/sharing_sm90.cu"].assert_eq(&cuda);
 }
 
@@ -129,14 +129,14 @@ fn what_has_bounds_is_a_class_whose_long_sequences_are_multiplied_by_three_consu
     let class = |head_dim, dtype| Problem { head_dim, value_dim: head_dim, dtype, ..bounded() }.class();
     let tiles = |class: &Class| {
         let all = class.portfolio(Arch::SM_90A).into_iter();
-        let whole = all.map(|it| AttentionSchedule::try_from(&it).unwrap()).filter(|it| !it.share_keys);
+        let whole = all.map(|it| Sm90Schedule::try_from(&it).unwrap()).filter(|it| !it.share_keys);
         whole.map(|it| (it.consumers, it.tile_keys, it.exp_by_fma)).collect::<Vec<_>>()
     };
     assert_eq!(tiles(&class(128, Dtype::Bf16)), [(3, 80, 0), (2, 128, 1), (1, 128, 1)]);
     assert_eq!(tiles(&class(64, Dtype::Bf16)), [(3, 128, 3), (2, 128, 3), (1, 128, 1)]);
     assert_eq!(tiles(&class(128, Dtype::F16)), [(2, 128, 1), (1, 128, 1)], "weights of f16 have no room");
-    let of_long = AttentionSchedule::default_for(&class(128, Dtype::Bf16));
-    let by_fma = AttentionSchedule { exp_by_fma: 1, ..of_long }.check(&class(128, Dtype::Bf16), Arch::SM_90A);
+    let of_long = Sm90Schedule::default_for(&class(128, Dtype::Bf16));
+    let by_fma = Sm90Schedule { exp_by_fma: 1, ..of_long }.check(&class(128, Dtype::Bf16), Arch::SM_90A);
     assert_eq!(by_fma.unwrap_err().rule, "registers", "it spills");
     assert_eq!(tiles(&capped().class()), [(2, 128, 1), (1, 128, 1)], "a bias has no bounds");
     assert!(class(128, Dtype::F16).score.unwrap().bounded && !capped().class().score.unwrap().bounded);
@@ -162,7 +162,7 @@ fn sloped(head_dim: u32, dtype: Dtype) -> Problem {
 fn a_slope_is_a_step_of_depth_of_narrow_heads_of_bf16() {
     let steps = |problem: &Problem| {
         let class = problem.class();
-        let all = class.portfolio(Arch::SM_90A).into_iter().map(|it| AttentionSchedule::try_from(&it).unwrap());
+        let all = class.portfolio(Arch::SM_90A).into_iter().map(|it| Sm90Schedule::try_from(&it).unwrap());
         all.map(|it| (it.share_keys, it.steps(&class))).collect::<Vec<_>>()
     };
     assert_eq!(steps(&sloped(64, Dtype::Bf16)), [(false, true), (false, true), (false, true), (true, false)]);
@@ -288,17 +288,17 @@ fn the_default_keeps_the_rules_for_every_size_of_heads_and_a_family_serves_every
 
 #[test]
 fn each_rule_names_the_schedule_that_breaks_it() {
-    let schedule = AttentionSchedule::default_for(&plain().class());
-    let broken = |schedule: AttentionSchedule| schedule.check(&plain().class(), Arch::SM_90A).unwrap_err().rule;
-    assert_eq!(broken(AttentionSchedule { consumers: 4, ..schedule }), "consumers");
-    assert_eq!(broken(AttentionSchedule { consumers: 1, ..schedule }), "consumers", "nobody to take turns with");
-    assert_eq!(broken(AttentionSchedule { tile_keys: 72, ..schedule }), "tile_keys_fit_wgmma");
-    assert_eq!(broken(AttentionSchedule { stages: 1, ..schedule }), "stages");
-    assert_eq!(broken(AttentionSchedule { tile_keys: 192, ..schedule }), "registers");
-    assert_eq!(broken(AttentionSchedule { stages: 4, ..schedule }), "shared_memory");
+    let schedule = Sm90Schedule::default_for(&plain().class());
+    let broken = |schedule: Sm90Schedule| schedule.check(&plain().class(), Arch::SM_90A).unwrap_err().rule;
+    assert_eq!(broken(Sm90Schedule { consumers: 4, ..schedule }), "consumers");
+    assert_eq!(broken(Sm90Schedule { consumers: 1, ..schedule }), "consumers", "nobody to take turns with");
+    assert_eq!(broken(Sm90Schedule { tile_keys: 72, ..schedule }), "tile_keys_fit_wgmma");
+    assert_eq!(broken(Sm90Schedule { stages: 1, ..schedule }), "stages");
+    assert_eq!(broken(Sm90Schedule { tile_keys: 192, ..schedule }), "registers");
+    assert_eq!(broken(Sm90Schedule { stages: 4, ..schedule }), "shared_memory");
     let counted = Problem { sequences: Sequences { keys: Keys::Counted, ..Sequences::default() }, ..plain() }.class();
     assert_eq!(schedule.check(&counted, Arch::SM_90A).unwrap_err().rule, "lengths_share_keys");
-    assert_eq!(broken(AttentionSchedule { exp_by_fma: 5, ..schedule }), "exp_by_fma");
+    assert_eq!(broken(Sm90Schedule { exp_by_fma: 5, ..schedule }), "exp_by_fma");
     assert_eq!(SM90_RULES.len(), 9);
 }
 
@@ -323,7 +323,7 @@ fn each_rule_of_the_portable_family_names_the_schedule_that_breaks_it() {
 #[test]
 fn heads_that_no_product_takes_break_a_rule_of_each_family_before_any_size_is_computed() {
     let (sm80, sm90) =
-        (Sm80Schedule::whole_for(&plain().class(), Arch::SM_80), AttentionSchedule::default_for(&plain().class()));
+        (Sm80Schedule::whole_for(&plain().class(), Arch::SM_80), Sm90Schedule::default_for(&plain().class()));
     for (head_dim, value_dim) in [(24, 64), (64, 272), (0, 64), (64, 0), (4_294_967_280, 64), (64, 4_294_967_280)] {
         let class = Class { head_dim, value_dim, ..plain().class() };
         let broken = sm80.check(&class, Arch::SM_80).unwrap_err();

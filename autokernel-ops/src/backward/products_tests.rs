@@ -6,7 +6,7 @@ use crate::matmul::emit;
 use crate::matmul::schedule::Schedule;
 use crate::rows::cases::{bind, name, reads, store, writes};
 use crate::rows::emit::kernel;
-use crate::rows::{self, RowsSchedule};
+use crate::rows::{self, Sm80Schedule};
 
 /// `let z = dot(x, w.t()) + bias; h = gelu_tanh(z) + skip;`, as the parser puts the epilogue in.
 fn problem() -> Problem {
@@ -46,7 +46,7 @@ fn kernels_of_gradients_of_a_product_are_as_golden() {
         expected.assert_eq(&match &found.computes {
             Computes::Rows(body) => {
                 let problem = rows::Problem::new(body.clone()).unwrap();
-                kernel(&problem, &RowsSchedule::default_for(&problem.class(), Arch::SM_80)).0.cuda
+                kernel(&problem, &Sm80Schedule::default_for(&problem.class(), Arch::SM_80)).0.cuda
             }
             Computes::Product(chained) => {
                 let problem = of(chained.written.clone(), chained.layout);

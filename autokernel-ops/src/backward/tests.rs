@@ -9,7 +9,7 @@ use crate::expr::{CompareOp, Condition, Expr, Function, Math};
 use crate::rows::cases::{self, bind, call, name, number, reads, reduce, store, writes};
 use crate::rows::emit::kernel;
 use crate::rows::passes::{Keep, Program};
-use crate::rows::{Problem, RowsSchedule};
+use crate::rows::{Problem, Sm80Schedule};
 
 fn of(operands: Vec<Operand>, steps: Vec<Step>) -> Body {
     Body { operands, steps, ..Body::default() }
@@ -364,7 +364,7 @@ fn kernels_of_gradients_are_as_golden() {
     let compare = |body: Body, by_rows: ExpectFile, by_columns: Option<ExpectFile>| {
         let emitted = |body: Body| {
             let problem = Problem::new(body).unwrap();
-            kernel(&problem, &RowsSchedule::default_for(&problem.class(), Arch::SM_80)).0.cuda
+            kernel(&problem, &Sm80Schedule::default_for(&problem.class(), Arch::SM_80)).0.cuda
         };
         let gradient = gradient(&body, None).unwrap();
         by_rows.assert_eq(&emitted(gradient.by_rows.unwrap()));

@@ -33,10 +33,10 @@ families! {
     matmul: Sm80, schedule::Sm80Schedule, SM80_RULES;
     matmul: Sm90, schedule::Sm90Schedule, SM90_RULES;
     matmul: SkinnySm80, schedule::SkinnySchedule, SKINNY_RULES;
-    rows: RowsSm80, RowsSchedule, SM80_RULES;
-    rows: RowsSm90, RingSchedule, SM90_RULES;
+    rows: RowsSm80, Sm80Schedule, SM80_RULES;
+    rows: RowsSm90, Sm90Schedule, SM90_RULES;
     attention: AttentionSm80, Sm80Schedule, SM80_RULES;
-    attention: AttentionSm90, AttentionSchedule, SM90_RULES;
+    attention: AttentionSm90, Sm90Schedule, SM90_RULES;
     routing: RoutingSm80, Schedule, RULES;
     #[cfg(feature = "sketch")] scaled_copy: Copy, Schedule, RULES;
 }

@@ -2,11 +2,11 @@ use autokernel_core::{Arch, Dtype, Numbers, Role, Size};
 use expect_test::expect_file;
 
 use super::*;
-use crate::rows::{Body, Kind, RowsSchedule, cases, plan};
+use crate::rows::{Body, Kind, Sm80Schedule, cases, plan};
 
 fn emitted(body: Body) -> String {
     let problem = Problem::new(body).unwrap();
-    kernel(&problem, &RowsSchedule::default_for(&problem.class(), Arch::SM_80)).0.cuda
+    kernel(&problem, &Sm80Schedule::default_for(&problem.class(), Arch::SM_80)).0.cuda
 }
 
 #[test]
@@ -17,14 +17,14 @@ fn softmax_is_as_golden() {
 #[test]
 fn softmax_whose_reductions_are_one_is_as_golden() {
     let problem = Problem::new(cases::softmax()).unwrap();
-    let schedule = RowsSchedule { joins: true, ..RowsSchedule::default_for(&problem.class(), Arch::SM_80) };
+    let schedule = Sm80Schedule { joins: true, ..Sm80Schedule::default_for(&problem.class(), Arch::SM_80) };
     expect_file!["golden/softmax_joined_sm80.cu"].assert_eq(&kernel(&problem, &schedule).0.cuda);
 }
 
 #[test]
 fn softmax_of_rows_that_shared_memory_holds_in_part_is_as_golden() {
     let problem = Problem::new(cases::softmax()).unwrap();
-    let (source, plan) = kernel(&problem, &RowsSchedule::for_columns(&problem.class(), 65_536, Arch::SM_80));
+    let (source, plan) = kernel(&problem, &Sm80Schedule::for_columns(&problem.class(), 65_536, Arch::SM_80));
     expect_file!["golden/softmax_parked_sm80.cu"].assert_eq(&source.cuda);
     assert_eq!(plan.kernels[0].shared_bytes, 512 * 10 * 16);
 }
@@ -38,7 +38,7 @@ fn add_rms_norm_is_as_golden() {
 #[test]
 fn add_rms_norm_of_a_few_columns_is_as_golden_and_requests_its_weights_with_the_row() {
     let problem = Problem::new(cases::add_rms_norm()).unwrap();
-    let emitted = |columns| kernel(&problem, &RowsSchedule::for_columns(&problem.class(), columns, Arch::SM_80)).0.cuda;
+    let emitted = |columns| kernel(&problem, &Sm80Schedule::for_columns(&problem.class(), columns, Arch::SM_80)).0.cuda;
     expect_file!["golden/add_rms_norm_narrow_sm80.cu"].assert_eq(&emitted(256));
     let requests = |columns| emitted(columns).contains("visit(inputs.weight_, places.weight_)");
     assert_eq!([256, 4096].map(requests), [true, false]);
@@ -49,7 +49,7 @@ fn a_row_that_no_pass_reads_is_not_requested() {
     let mut body = cases::add_rms_norm();
     body.operands.insert(3, cases::reads("unread", Kind::Row, Dtype::F32));
     let problem = Problem::new(body).unwrap();
-    let (source, _) = kernel(&problem, &RowsSchedule::for_columns(&problem.class(), 256, Arch::SM_80));
+    let (source, _) = kernel(&problem, &Sm80Schedule::for_columns(&problem.class(), 256, Arch::SM_80));
     assert!(source.cuda.contains("visit(inputs.weight_, places.weight_)"), "{}", source.cuda);
     assert!(!source.cuda.contains("inputs.unread_"), "{}", source.cuda);
 }
@@ -83,7 +83,7 @@ fn a_reduction_along_columns_is_as_golden() {
 #[test]
 fn an_operand_whose_rows_are_picked_has_as_many_as_it_likes_and_a_launch_says_how_many() {
     let problem = Problem::new(cases::picked()).unwrap();
-    let schedule = RowsSchedule::default_for(&problem.class(), Arch::SM_90A);
+    let schedule = Sm80Schedule::default_for(&problem.class(), Arch::SM_90A);
     assert_eq!(schedule.blocks_per_sm, 0, "nothing is requested ahead of its index");
     let signature = plan::signature(&problem);
     let axes: Vec<&[u8]> = signature.operands.iter().map(|operand| &*operand.axes).collect();
@@ -106,18 +106,18 @@ fn the_reference_is_as_golden() {
 #[test]
 fn different_kernels_have_different_names_and_the_number_of_their_blocks_makes_no_difference() {
     let problem = Problem::new(cases::softmax()).unwrap();
-    let schedule = RowsSchedule::default_for(&problem.class(), Arch::SM_80);
-    let name = |schedule: RowsSchedule| kernel(&problem, &schedule).0.symbol;
-    let persistent = |blocks_per_sm| name(RowsSchedule { blocks_per_sm, ..schedule });
+    let schedule = Sm80Schedule::default_for(&problem.class(), Arch::SM_80);
+    let name = |schedule: Sm80Schedule| kernel(&problem, &schedule).0.symbol;
+    let persistent = |blocks_per_sm| name(Sm80Schedule { blocks_per_sm, ..schedule });
     assert_eq!(persistent(1), persistent(2));
     for other in [
-        RowsSchedule { vectors: 1, ..schedule },
-        RowsSchedule { blocks_per_sm: 1, ..schedule },
-        RowsSchedule { cluster: 1, ..schedule },
-        RowsSchedule { cluster: 2, ..schedule },
-        RowsSchedule { keep: Keep::Inputs, ..schedule },
-        RowsSchedule { rows_per_block: 2, ..schedule },
-        RowsSchedule { joins: true, ..schedule },
+        Sm80Schedule { vectors: 1, ..schedule },
+        Sm80Schedule { blocks_per_sm: 1, ..schedule },
+        Sm80Schedule { cluster: 1, ..schedule },
+        Sm80Schedule { cluster: 2, ..schedule },
+        Sm80Schedule { keep: Keep::Inputs, ..schedule },
+        Sm80Schedule { rows_per_block: 2, ..schedule },
+        Sm80Schedule { joins: true, ..schedule },
     ] {
         assert_ne!(name(schedule), name(other), "{other}");
     }
@@ -145,7 +145,7 @@ fn a_scalar_is_a_field_of_the_parameter_and_read_once_a_row() {
     let [.., last] = &mut body.steps[..] else { panic!("no step") };
     *last = cases::store("out", cases::name("y") / (cases::name("squares") + cases::name("eps")));
     let problem = Problem::new(body).unwrap();
-    let (source, plan) = kernel(&problem, &RowsSchedule::default_for(&problem.class(), Arch::SM_80));
+    let (source, plan) = kernel(&problem, &Sm80Schedule::default_for(&problem.class(), Arch::SM_80));
     for line in ["  float eps_;\n", "row.eps_ = args.eps_;", "(row.squares_ + row.eps_)"] {
         assert!(source.cuda.contains(line), "{line}: {}", source.cuda);
     }
@@ -160,7 +160,7 @@ fn a_scalar_in_memory_is_an_address_that_is_read_once_a_row() {
     let [.., last] = &mut body.steps[..] else { panic!("no step") };
     *last = cases::store("out", cases::name("e") * cases::name("scale"));
     let problem = Problem::new(body).unwrap();
-    let (source, plan) = kernel(&problem, &RowsSchedule::default_for(&problem.class(), Arch::SM_80));
+    let (source, plan) = kernel(&problem, &Sm80Schedule::default_for(&problem.class(), Arch::SM_80));
     let read = "to_f32(*static_cast<const autokernel::f16*>(args.scale_));";
     for line in ["  void* scale_;\n", &format!("row.scale_ = autokernel::rows::{read}"), "e_ * row.scale_"] {
         assert!(source.cuda.contains(line), "{line}: {}", source.cuda);

@@ -26,5 +26,5 @@ pub use crate::body::{Body, Complaint, Kind, Operand, Place, Reduction, Step};
 pub use passes::Keep;
 pub use problem::{Class, Problem};
 pub use schedule::Schedule;
-pub use sm80::{RULES as SM80_RULES, RowsSchedule};
-pub use sm90::{RULES as SM90_RULES, RingSchedule};
+pub use sm80::{RULES as SM80_RULES, Sm80Schedule};
+pub use sm90::{RULES as SM90_RULES, Sm90Schedule};

@@ -5,7 +5,7 @@ use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature};
 use super::plan::DIMS;
 use super::problem::{Class, Problem};
 use super::schedule::Schedule as Typed;
-use super::sm80::{self, RowsSchedule, columns};
+use super::sm80::{self, Sm80Schedule, columns};
 use super::{declare, emit, plan, probes, sm90};
 use crate::body::{Kind, Reduction};
 use crate::declaration::{Attribute, Complaint, Declaration};
@@ -183,12 +183,12 @@ impl operation::Class for Class {
     }
 
     fn default_schedule(&self, arch: Arch) -> Schedule {
-        RowsSchedule::default_for(self, arch).into()
+        Sm80Schedule::default_for(self, arch).into()
     }
 
     fn portfolio(&self, arch: Arch) -> Vec<Schedule> {
         let rings = sm90::portfolio(self, arch);
-        let longest = rings.iter().map(sm90::RingSchedule::held_columns).max().unwrap_or(0);
+        let longest = rings.iter().map(sm90::Sm90Schedule::held_columns).max().unwrap_or(0);
         let portable = sm80::portfolio(self, arch).into_iter().map(|it| it.beside_rings_of(longest, self, arch));
         portable.map(Schedule::from).chain(rings.into_iter().map(Schedule::from)).collect()
     }

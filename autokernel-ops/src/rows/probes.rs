@@ -38,12 +38,12 @@ mod tests {
     use autokernel_core::Arch;
 
     use super::*;
-    use crate::rows::{Problem, RingSchedule, RowsSchedule, cases};
+    use crate::rows::{Problem, Sm80Schedule, Sm90Schedule, cases};
 
     #[test]
     fn rings_are_gone_round_by_short_rows_and_filled_by_long_ones() {
         let class = Problem::new(cases::softmax()).unwrap().class();
-        let ring = RingSchedule::for_columns(&class, 16_384, Arch::SM_90A).unwrap();
+        let ring = Sm90Schedule::for_columns(&class, 16_384, Arch::SM_90A).unwrap();
         let [long, many, ..] = of(&ring.into(), &class)[..] else { panic!("four probes") };
         assert!(long.size(1) < ring.held_columns() && long.size(1) > ring.held_columns() / 2);
         assert!(
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn a_row_is_longer_than_what_is_held_with_single_elements_behind_it_and_another_shorter_than_a_vector() {
         let class = Problem::new(cases::softmax()).unwrap().class();
-        let schedule = RowsSchedule::for_columns(&class, 512, Arch::SM_80);
+        let schedule = Sm80Schedule::for_columns(&class, 512, Arch::SM_80);
         let [long, short] = of(&schedule.into(), &class)[..] else { panic!("two probes") };
         assert!(long.size(1) > schedule.held_columns() && !long.size(1).is_multiple_of(schedule.vector));
         assert!(long.size(0) > 2 * schedule.rows_per_block && short.size(1) < schedule.vector);

@@ -6,8 +6,8 @@ use autokernel_core::{Arch, LaunchPlan};
 
 use super::plan::Shape;
 use super::problem::{Class, Problem};
-use super::sm80::{self, RowsSchedule};
-use super::sm90::{self, RingSchedule};
+use super::sm80::{self, Sm80Schedule};
+use super::sm90::{self, Sm90Schedule};
 use crate::family::OtherFamily;
 use crate::forecast::{Forecast, Machine};
 use crate::rule::BrokenRule;
@@ -17,9 +17,9 @@ use crate::source::KernelSource;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Schedule {
     /// Threads load what they read; sm_80 and later.
-    Sm80(RowsSchedule),
+    Sm80(Sm80Schedule),
     /// Bulk copies bring rows; sm_90a alone.
-    Sm90(RingSchedule),
+    Sm90(Sm90Schedule),
 }
 
 impl Schedule {
@@ -84,14 +84,14 @@ impl fmt::Display for Schedule {
     }
 }
 
-impl From<RowsSchedule> for Schedule {
-    fn from(schedule: RowsSchedule) -> Self {
+impl From<Sm80Schedule> for Schedule {
+    fn from(schedule: Sm80Schedule) -> Self {
         Schedule::Sm80(schedule)
     }
 }
 
-impl From<RingSchedule> for Schedule {
-    fn from(schedule: RingSchedule) -> Self {
+impl From<Sm90Schedule> for Schedule {
+    fn from(schedule: Sm90Schedule) -> Self {
         Schedule::Sm90(schedule)
     }
 }
@@ -100,8 +100,8 @@ impl TryFrom<&crate::Schedule> for Schedule {
     type Error = OtherFamily;
 
     fn try_from(schedule: &crate::Schedule) -> Result<Self, OtherFamily> {
-        let portable = RowsSchedule::try_from(schedule).map(Schedule::Sm80);
-        portable.or_else(|_| RingSchedule::try_from(schedule).map(Schedule::Sm90))
+        let portable = Sm80Schedule::try_from(schedule).map(Schedule::Sm80);
+        portable.or_else(|_| Sm90Schedule::try_from(schedule).map(Schedule::Sm90))
     }
 }
 

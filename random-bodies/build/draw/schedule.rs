@@ -4,7 +4,7 @@ use autokernel_codegen::arch::Arch;
 use autokernel_codegen::matmul;
 use autokernel_codegen::matmul::schedule::{Mode, Raster, Sm80Schedule, Sm90Schedule};
 use autokernel_codegen::problem::Problem;
-use autokernel_codegen::rows::{self, Keep, RingSchedule, RowsSchedule, sm90};
+use autokernel_codegen::rows::{self, Keep, sm90};
 use autokernel_codegen::schedule::Schedule;
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -44,7 +44,7 @@ fn of_rows(rng: &mut StdRng, problem: &rows::Problem, arch: Arch, sizes: Sizes) 
     if arch == Arch::SM_90A && sm90::serves(&class) && rng.random_ratio(1, 3) {
         return of_rings(rng, &class, most_threads).map(rows::Schedule::from);
     }
-    let draw = |rng: &mut StdRng| RowsSchedule {
+    let draw = |rng: &mut StdRng| rows::Sm80Schedule {
         threads_per_row: one(rng, &[4, 8, 16, 32, 64, 128, 256, 512, 1024]),
         rows_per_block: one(rng, &[1, 2, 4, 8, 16, 32, 64]),
         vector: one(rng, &[2, 4, 8]),
@@ -56,12 +56,13 @@ fn of_rows(rng: &mut StdRng, problem: &rows::Problem, arch: Arch, sizes: Sizes) 
         parked: 0,
     };
     let mut drawn = (0..TRIES).map(|_| draw(rng));
-    let fits = |schedule: &RowsSchedule| schedule.threads() <= most_threads && schedule.check(&class, arch).is_ok();
+    let fits =
+        |schedule: &rows::Sm80Schedule| schedule.threads() <= most_threads && schedule.check(&class, arch).is_ok();
     drawn.find(fits).map(rows::Schedule::from)
 }
 
-fn of_rings(rng: &mut StdRng, class: &rows::Class, most_threads: u32) -> Option<RingSchedule> {
-    let draw = |rng: &mut StdRng| RingSchedule {
+fn of_rings(rng: &mut StdRng, class: &rows::Class, most_threads: u32) -> Option<rows::Sm90Schedule> {
+    let draw = |rng: &mut StdRng| rows::Sm90Schedule {
         threads_per_row: one(rng, &[128, 256, 512, 1024]),
         rows_per_block: one(rng, &[1, 2, 4]),
         vector: one(rng, &[4, 8]),

@@ -2,7 +2,7 @@
 
 use autokernel_core::Arch;
 
-use super::schedule::AttentionSchedule;
+use super::schedule::Sm90Schedule;
 use crate::attention::dims::DIM_STEP;
 use crate::attention::problem::Class;
 use crate::attention::sequences::Sequences;
@@ -10,7 +10,7 @@ use crate::attention::sequences::Sequences;
 /// Keys of a block that any head fits.
 const LEAST_KEYS: u32 = 32;
 
-impl AttentionSchedule {
+impl Sm90Schedule {
     /// The schedule for heads of that size where nothing was tuned.
     pub fn default_for(class: &Class) -> Self {
         if class.sequences.are_whole() { Self::whole_for(class) } else { Self::few_for(class) }
@@ -23,8 +23,8 @@ impl AttentionSchedule {
             return moving;
         }
         let within = match class.head_dim.max(class.value_dim) {
-            0..=64 => AttentionSchedule { exp_by_fma: 3, ..moving },
-            97..=128 => AttentionSchedule { consumers: 3, tile_keys: 80, exp_by_fma: 0, ..moving },
+            0..=64 => Sm90Schedule { exp_by_fma: 3, ..moving },
+            97..=128 => Sm90Schedule { consumers: 3, tile_keys: 80, exp_by_fma: 0, ..moving },
             _ => moving,
         };
         if within.check(class, Arch::SM_90A).is_ok() { within } else { moving }
@@ -40,13 +40,13 @@ impl AttentionSchedule {
             _ => (2, 80),
         };
         let (ping_pong, exp_by_fma) = (widest <= 128, exp_by_fma(class));
-        AttentionSchedule { consumers, tile_keys, stages: 2, ping_pong, share_keys: false, exp_by_fma }.fitted(class)
+        Sm90Schedule { consumers, tile_keys, stages: 2, ping_pong, share_keys: false, exp_by_fma }.fitted(class)
     }
 
     /// For many queries of sequences whose lengths the device knows.
     pub fn many_for(class: &Class) -> Self {
         let whole = Self::moving_for(&Class { sequences: Sequences::default(), ..class.clone() });
-        AttentionSchedule { share_keys: true, ..whole }.fitted(class)
+        Sm90Schedule { share_keys: true, ..whole }.fitted(class)
     }
 
     /// For few queries on many keys, whose time is that of reading keys: one consumer. Two stages are bytes enough under way, and with
@@ -54,7 +54,7 @@ impl AttentionSchedule {
     pub fn few_for(class: &Class) -> Self {
         let tile_keys = if class.head_dim.max(class.value_dim) <= 128 { 128 } else { 64 };
         let few =
-            AttentionSchedule { consumers: 1, tile_keys, stages: 2, ping_pong: false, share_keys: true, exp_by_fma: 0 };
+            Sm90Schedule { consumers: 1, tile_keys, stages: 2, ping_pong: false, share_keys: true, exp_by_fma: 0 };
         few.fitted(class)
     }
 

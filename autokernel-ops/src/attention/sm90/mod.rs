@@ -7,5 +7,5 @@ mod schedule;
 mod space;
 
 pub use rules::RULES;
-pub use schedule::AttentionSchedule;
+pub use schedule::Sm90Schedule;
 pub use space::schedules;

@@ -4,7 +4,7 @@ use autokernel_core::plan::{Axis, Buffer, Contents};
 use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency};
 
 use super::rules::ROWS_OF_CONSUMER;
-use super::schedule::AttentionSchedule;
+use super::schedule::Sm90Schedule;
 use crate::attention::fields::{self, Operands, field};
 use crate::attention::problem::Class;
 use crate::attention::sharing;
@@ -16,7 +16,7 @@ const COUNTERS: u8 = 0;
 const COUNTERS_OF_BLOCK: Buffer = Buffer::of_block(8, Contents::Zeros);
 
 /// The launch of the kernel called `symbol`: blocks that stay and draw tiles, or blocks that share the keys of all.
-pub fn plan(class: &Class, schedule: &AttentionSchedule, symbol: String) -> LaunchPlan {
+pub fn plan(class: &Class, schedule: &Sm90Schedule, symbol: String) -> LaunchPlan {
     if schedule.share_keys {
         return sharing_keys(class, schedule, symbol);
     }
@@ -42,7 +42,7 @@ pub fn plan(class: &Class, schedule: &AttentionSchedule, symbol: String) -> Laun
 }
 
 /// That of blocks that share the keys of all tiles.
-fn sharing_keys(class: &Class, schedule: &AttentionSchedule, symbol: String) -> LaunchPlan {
+fn sharing_keys(class: &Class, schedule: &Sm90Schedule, symbol: String) -> LaunchPlan {
     let operands = Operands { class };
     let rows = class.sequences.box_keys(schedule.tile_keys);
     let mut args = vec![fields::map("k_map", K, rows), fields::map("v_map", V, rows)];
@@ -60,7 +60,7 @@ fn sharing_keys(class: &Class, schedule: &AttentionSchedule, symbol: String) -> 
     sharing::of_kernel(class, schedule.tile_queries(), kernel)
 }
 
-fn args(class: &Class, schedule: &AttentionSchedule) -> Vec<Field> {
+fn args(class: &Class, schedule: &Sm90Schedule) -> Vec<Field> {
     let operands = Operands { class };
     let mut args = vec![
         fields::map("q_map", Q, ROWS_OF_CONSUMER),
@@ -75,8 +75,8 @@ fn args(class: &Class, schedule: &AttentionSchedule) -> Vec<Field> {
 }
 
 /// The constants of CUDA's `struct Schedule`.
-pub fn constants(class: &Class, schedule: &AttentionSchedule) -> Vec<Constant> {
-    let AttentionSchedule { consumers, tile_keys, stages, ping_pong, share_keys, exp_by_fma } = *schedule;
+pub fn constants(class: &Class, schedule: &Sm90Schedule) -> Vec<Constant> {
+    let Sm90Schedule { consumers, tile_keys, stages, ping_pong, share_keys, exp_by_fma } = *schedule;
     let mut constants = vec![
         int("kConsumers", consumers),
         int("kTileKeys", tile_keys),

@@ -2,7 +2,7 @@
 
 use autokernel_core::Arch;
 
-use super::schedule::AttentionSchedule as S;
+use super::schedule::Sm90Schedule as S;
 use crate::attention::dims::{self, DIM_STEP};
 use crate::attention::panel::{PANEL, ROW_BYTES};
 use crate::attention::problem::Class;

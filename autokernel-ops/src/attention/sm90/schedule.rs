@@ -7,7 +7,7 @@ use crate::search::Search;
 
 /// A schedule of the Hopper family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct AttentionSchedule {
+pub struct Sm90Schedule {
     /// Warpgroups that multiply, each 64 queries.
     pub consumers: u32,
     /// Keys of a block.
@@ -35,7 +35,7 @@ const KNOB: Knob = Knob {
     search: Search::PLAIN,
 };
 
-impl AttentionSchedule {
+impl Sm90Schedule {
     /// How the family works, in a paragraph.
     pub const ABOUT: &str = "One thread has the copy engine fill rings of keys and values; each consumer warpgroup holds 64 \
                              queries and their sums, multiplies a block of keys while it computes the softmax of the block \
@@ -101,7 +101,7 @@ impl AttentionSchedule {
 
     /// The values of its knobs.
     pub fn codes(&self) -> impl Iterator<Item = u16> {
-        let AttentionSchedule { consumers, tile_keys, stages, ping_pong, share_keys, exp_by_fma } = *self;
+        let Sm90Schedule { consumers, tile_keys, stages, ping_pong, share_keys, exp_by_fma } = *self;
         let sizes = [consumers, tile_keys, stages].map(|size| size as u16);
         sizes.into_iter().chain([ping_pong.into(), share_keys.into(), exp_by_fma as u16])
     }
@@ -111,14 +111,14 @@ impl AttentionSchedule {
         let &[consumers, tile_keys, stages, ping_pong, share_keys, exp_by_fma] = codes else { return None };
         let [consumers, tile_keys, stages, exp_by_fma] = [consumers, tile_keys, stages, exp_by_fma].map(u32::from);
         let [ping_pong, share_keys] = [ping_pong, share_keys].map(|flag| flag == 1);
-        Some(AttentionSchedule { consumers, tile_keys, stages, ping_pong, share_keys, exp_by_fma })
+        Some(Sm90Schedule { consumers, tile_keys, stages, ping_pong, share_keys, exp_by_fma })
     }
 }
 
-impl fmt::Display for AttentionSchedule {
+impl fmt::Display for Sm90Schedule {
     /// One short line: `attention_sm90 128x176 2 stages ping-pong`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let AttentionSchedule { tile_keys, stages, ping_pong, share_keys, exp_by_fma, .. } = *self;
+        let Sm90Schedule { tile_keys, stages, ping_pong, share_keys, exp_by_fma, .. } = *self;
         write!(f, "attention_sm90 {}x{tile_keys} {stages} stages", self.tile_queries())?;
         write!(f, "{}{}", if ping_pong { " ping-pong" } else { "" }, if share_keys { " shared keys" } else { "" })?;
         if exp_by_fma == 0 { Ok(()) } else { write!(f, " {exp_by_fma}/8 exp by fma") }

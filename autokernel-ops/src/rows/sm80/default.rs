@@ -3,7 +3,7 @@
 use autokernel_core::Arch;
 
 use super::rules::{WARP_THREADS, parked_bytes, resident_blocks};
-use super::schedule::{MOST_COLUMNS, RowsSchedule};
+use super::schedule::{MOST_COLUMNS, Sm80Schedule};
 use crate::rows::passes::Keep;
 use crate::rows::problem::Class;
 
@@ -39,7 +39,7 @@ const VECTORS_OF_ONE: u32 = 4;
 /// Threads of a block where nothing was tuned.
 const BLOCK_THREADS: u32 = 128;
 
-impl RowsSchedule {
+impl Sm80Schedule {
     /// The schedule that serves rows of about `columns` elements where nothing was tuned.
     pub fn for_columns(class: &Class, columns: u32, arch: Arch) -> Self {
         let widest = class.matrices().map(|dtype| dtype.bytes()).max().unwrap_or(4);
@@ -56,7 +56,7 @@ impl RowsSchedule {
             _ => HELD,
         };
         let threads_per_row = needed.div_ceil(vectors).next_power_of_two().clamp(LEAST_THREADS, most_threads);
-        let mut schedule = RowsSchedule {
+        let mut schedule = Sm80Schedule {
             threads_per_row,
             rows_per_block: (BLOCK_THREADS / threads_per_row).max(1),
             vector,
@@ -71,20 +71,20 @@ impl RowsSchedule {
         // Less until it fits the registers; what is then no longer held is read again.
         while schedule.check(class, arch).is_err() {
             match schedule {
-                RowsSchedule { blocks_per_sm: 1.., .. } => schedule.take_a_cluster_a_row(needed, vectors),
-                RowsSchedule { keep: Keep::Values, .. } if class.kept > 0 => schedule.keep = Keep::Inputs,
-                RowsSchedule { threads_per_row: 1024, .. } => schedule.threads_per_row = 512,
-                RowsSchedule { vectors: 2.., .. } => schedule.vectors /= 2,
+                Sm80Schedule { blocks_per_sm: 1.., .. } => schedule.take_a_cluster_a_row(needed, vectors),
+                Sm80Schedule { keep: Keep::Values, .. } if class.kept > 0 => schedule.keep = Keep::Inputs,
+                Sm80Schedule { threads_per_row: 1024, .. } => schedule.threads_per_row = 512,
+                Sm80Schedule { vectors: 2.., .. } => schedule.vectors /= 2,
                 // Of many operands even one vector each is much.
-                RowsSchedule { threads_per_row: 512, .. } => schedule.threads_per_row = 256,
-                RowsSchedule { vector: 4.., .. } => schedule.vector /= 2,
+                Sm80Schedule { threads_per_row: 512, .. } => schedule.threads_per_row = 256,
+                Sm80Schedule { vector: 4.., .. } => schedule.vector /= 2,
                 _ => break,
             }
         }
         if let Some(parked) = schedule.parking(class, needed, arch) {
             return parked;
         }
-        let joining = RowsSchedule { joins: true, ..schedule };
+        let joining = Sm80Schedule { joins: true, ..schedule };
         let is_alone = schedule.threads_per_row >= ALONE_THREADS || schedule.cluster > 1;
         // On an H200 softmax takes 3 % less time so at 16384 columns and as much at 65536, layer_norm as much and 6 % more; of rows that are read again
         // both do.
@@ -100,7 +100,7 @@ impl RowsSchedule {
         if self.cluster > 1 || needed.saturating_mul(self.vector) <= self.held_columns() || reads_rows {
             return None;
         }
-        let of = |(threads_per_row, vectors, parked), keep| RowsSchedule {
+        let of = |(threads_per_row, vectors, parked), keep| Sm80Schedule {
             threads_per_row,
             vectors,
             parked,
@@ -121,7 +121,7 @@ impl RowsSchedule {
     /// Hopper's schedule for long rows that are too few for all SMs: eight blocks share one.
     pub fn for_few_long_rows(class: &Class, arch: Arch) -> Option<Self> {
         let wide = Self::for_columns(class, LONG_COLUMNS, arch);
-        let shared = RowsSchedule {
+        let shared = Sm80Schedule {
             threads_per_row: SHARING_THREADS,
             cluster: MOST_BLOCKS,
             vectors: MOST_COLUMNS / wide.vector,
@@ -129,9 +129,9 @@ impl RowsSchedule {
             joins: false,
             ..wide
         };
-        let held = [shared.vectors, shared.vectors / 2].map(|vectors| RowsSchedule { vectors, ..shared });
+        let held = [shared.vectors, shared.vectors / 2].map(|vectors| Sm80Schedule { vectors, ..shared });
         let schedule = held.into_iter().find(|schedule| schedule.check(class, arch).is_ok())?;
-        let joining = RowsSchedule { joins: true, ..schedule };
+        let joining = Sm80Schedule { joins: true, ..schedule };
         let pays = class.may_join_exponentials() && joining.check(class, arch).is_ok();
         Some(if pays { joining } else { schedule })
     }
@@ -140,7 +140,7 @@ impl RowsSchedule {
     /// nowhere then, and one that holds half as much, or a quarter, does where there are a few rows (`docs/results/rows-h100/choice-seed307.txt`).
     pub fn beside_rings_of(self, columns: u32, class: &Class, arch: Arch) -> Self {
         let is_shared = (self.threads_per_row, self.cluster, self.blocks_per_sm) == (MOST_THREADS, 2, 1);
-        let alone = [self.vectors, self.vectors / 2].map(|vectors| RowsSchedule {
+        let alone = [self.vectors, self.vectors / 2].map(|vectors| Sm80Schedule {
             vectors,
             cluster: 1,
             blocks_per_sm: 0,
@@ -156,7 +156,7 @@ impl RowsSchedule {
     fn along_columns(class: &Class, vector: u32, needed: u32, arch: Arch) -> Self {
         let strip =
             STRIPS.into_iter().find(|(vectors, _)| needed <= *vectors).map_or(STRIP_VECTORS, |(_, threads)| threads);
-        let mut schedule = RowsSchedule {
+        let mut schedule = Sm80Schedule {
             threads_per_row: strip,
             rows_per_block: STRIP_BLOCK_THREADS / strip,
             vector,

@@ -2,7 +2,7 @@
 
 use autokernel_core::LaunchPlan;
 
-use super::schedule::RowsSchedule;
+use super::schedule::Sm80Schedule;
 use super::{columns, rules};
 use crate::hash;
 use crate::rows::passes::Program;
@@ -12,8 +12,8 @@ use crate::rows::problem::{Class, Problem};
 use crate::source::{self, KernelSource, boolean, int};
 
 /// How the blocks of a schedule are laid out.
-pub fn shape(schedule: &RowsSchedule, class: &Class) -> Shape {
-    let RowsSchedule { rows_per_block, cluster, blocks_per_sm, .. } = *schedule;
+pub fn shape(schedule: &Sm80Schedule, class: &Class) -> Shape {
+    let Sm80Schedule { rows_per_block, cluster, blocks_per_sm, .. } = *schedule;
     Shape {
         threads: schedule.threads(),
         rows: rows_per_block,
@@ -80,12 +80,12 @@ fn included(class: &Class, walk: Walk) -> Vec<&'static str> {
 }
 
 /// The kernel that computes `problem` by `schedule`, and its launch.
-pub fn kernel(problem: &Problem, schedule: &RowsSchedule) -> (KernelSource, LaunchPlan) {
+pub fn kernel(problem: &Problem, schedule: &Sm80Schedule) -> (KernelSource, LaunchPlan) {
     if problem.body().is_by_columns() {
         return along_columns(problem, schedule);
     }
-    let RowsSchedule { threads_per_row, rows_per_block, vector, cluster, vectors, keep, .. } = *schedule;
-    let RowsSchedule { blocks_per_sm, joins, parked, .. } = *schedule;
+    let Sm80Schedule { threads_per_row, rows_per_block, vector, cluster, vectors, keep, .. } = *schedule;
+    let Sm80Schedule { blocks_per_sm, joins, parked, .. } = *schedule;
     let (class, own) = (problem.class(), problem.class().own_axes());
     let mut constants = vec![
         int("kThreadsPerRow", threads_per_row),
@@ -133,8 +133,8 @@ pub fn kernel(problem: &Problem, schedule: &RowsSchedule) -> (KernelSource, Laun
 }
 
 /// The kernel of a reduction along columns.
-fn along_columns(problem: &Problem, schedule: &RowsSchedule) -> (KernelSource, LaunchPlan) {
-    let RowsSchedule { threads_per_row, rows_per_block, vector, cluster, vectors, .. } = *schedule;
+fn along_columns(problem: &Problem, schedule: &Sm80Schedule) -> (KernelSource, LaunchPlan) {
+    let Sm80Schedule { threads_per_row, rows_per_block, vector, cluster, vectors, .. } = *schedule;
     let constants = [
         int("kThreadsPerRow", threads_per_row),
         int("kRowsPerBlock", rows_per_block),

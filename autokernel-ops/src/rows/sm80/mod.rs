@@ -14,5 +14,5 @@ mod turns;
 
 pub use model::{Image, LAUNCH_US, portfolio};
 pub use rules::{RULES, available, registers, resident_blocks};
-pub use schedule::{MOST_COLUMNS, RowsSchedule};
+pub use schedule::{MOST_COLUMNS, Sm80Schedule};
 pub use space::schedules;

@@ -5,7 +5,7 @@ use autokernel_core::{Arch, Extents, Role};
 
 use super::columns;
 use super::rules::resident_blocks;
-use super::schedule::RowsSchedule;
+use super::schedule::Sm80Schedule;
 use super::turns::Turns;
 use crate::body::Kind;
 use crate::forecast::{Forecast, Machine};
@@ -55,7 +55,7 @@ pub struct Image {
     /// What is computed.
     pub class: Class,
     /// How.
-    pub schedule: RowsSchedule,
+    pub schedule: Sm80Schedule,
     /// Where.
     pub machine: Machine,
 }
@@ -90,7 +90,7 @@ impl Image {
     }
 
     fn turns(&self, extents: &Extents) -> Turns {
-        let RowsSchedule { rows_per_block, blocks_per_sm, .. } = self.schedule;
+        let Sm80Schedule { rows_per_block, blocks_per_sm, .. } = self.schedule;
         let blocks = if blocks_per_sm > 0 { blocks_per_sm } else { resident_blocks(&self.schedule, &self.class) };
         let teams = extents.size(0).div_ceil(rows_per_block).saturating_mul(self.parts(extents));
         Turns::new(&self.schedule, teams, blocks, self.machine.sm_count)
@@ -180,7 +180,7 @@ impl Image {
         if self.class.is_elementwise() {
             return REQUEST_US;
         }
-        let RowsSchedule { rows_per_block, cluster, blocks_per_sm, .. } = self.schedule;
+        let Sm80Schedule { rows_per_block, cluster, blocks_per_sm, .. } = self.schedule;
         let is_ahead = blocks_per_sm > 0 && self.is_held(extents);
         // A block that stays requests its next row before it computes one.
         let (requests, read) = match (self.is_held(extents), is_ahead) {
@@ -217,10 +217,10 @@ impl Image {
 }
 
 /// The schedules for [`WIDTHS`], each once, and one for a few long rows.
-pub fn portfolio(class: &Class, arch: Arch) -> Vec<RowsSchedule> {
-    let mut schedules: Vec<RowsSchedule> = Vec::new();
-    let of_widths = WIDTHS.into_iter().map(|columns| RowsSchedule::for_columns(class, columns, arch));
-    for schedule in of_widths.chain(RowsSchedule::for_few_long_rows(class, arch)) {
+pub fn portfolio(class: &Class, arch: Arch) -> Vec<Sm80Schedule> {
+    let mut schedules: Vec<Sm80Schedule> = Vec::new();
+    let of_widths = WIDTHS.into_iter().map(|columns| Sm80Schedule::for_columns(class, columns, arch));
+    for schedule in of_widths.chain(Sm80Schedule::for_few_long_rows(class, arch)) {
         if !schedules.contains(&schedule) {
             schedules.push(schedule);
         }
@@ -243,7 +243,7 @@ mod tests {
         memory_gb_per_s: 4800.0,
     };
 
-    fn ms(class: &Class, schedule: RowsSchedule, rows: u32, columns: u32) -> f64 {
+    fn ms(class: &Class, schedule: Sm80Schedule, rows: u32, columns: u32) -> f64 {
         Image { class: class.clone(), schedule, machine: H200 }.predicted_ms(&extents(rows, columns))
     }
 
@@ -293,10 +293,10 @@ mod tests {
         for body in [cases::softmax(), cases::add_rms_norm()] {
             let class = Problem::new(body).unwrap().class();
             for columns in WIDTHS {
-                let predicted = |schedule: &RowsSchedule| ms(&class, *schedule, (1 << 26) / columns, columns);
+                let predicted = |schedule: &Sm80Schedule| ms(&class, *schedule, (1 << 26) / columns, columns);
                 let images = portfolio(&class, Arch::SM_90A);
                 let chosen = images.iter().min_by(|a, b| predicted(a).total_cmp(&predicted(b))).unwrap();
-                assert_eq!(*chosen, RowsSchedule::for_columns(&class, columns, Arch::SM_90A), "{columns} of {class}");
+                assert_eq!(*chosen, Sm80Schedule::for_columns(&class, columns, Arch::SM_90A), "{columns} of {class}");
             }
         }
     }
@@ -306,14 +306,14 @@ mod tests {
     fn rows_far_shorter_than_what_an_image_holds_are_left_to_a_narrower_one() {
         let class = softmax();
         let images = portfolio(&class, Arch::SM_90A);
-        let predicted = |schedule: &RowsSchedule| ms(&class, *schedule, 3736, 240);
+        let predicted = |schedule: &Sm80Schedule| ms(&class, *schedule, 3736, 240);
         let chosen = images.iter().min_by(|a, b| predicted(a).total_cmp(&predicted(b))).unwrap();
         assert_eq!(chosen.held_columns(), 256, "{chosen}");
     }
 
-    fn chosen(class: &Class, rows: u32, columns: u32) -> RowsSchedule {
+    fn chosen(class: &Class, rows: u32, columns: u32) -> Sm80Schedule {
         let images = portfolio(class, Arch::SM_90A);
-        let predicted = |schedule: &RowsSchedule| ms(class, *schedule, rows, columns);
+        let predicted = |schedule: &Sm80Schedule| ms(class, *schedule, rows, columns);
         images.into_iter().min_by(|a, b| predicted(a).total_cmp(&predicted(b))).unwrap()
     }
 

@@ -3,7 +3,7 @@
 use autokernel_core::Arch;
 
 use super::columns::resident as columns;
-use super::schedule::{MOST_COLUMNS, RowsSchedule as S};
+use super::schedule::{MOST_COLUMNS, Sm80Schedule as S};
 use crate::body::Kind;
 use crate::rows::passes::Keep;
 use crate::rows::problem::Class;

@@ -7,7 +7,7 @@ use crate::rows::passes::Keep;
 
 schedule! {
     /// A schedule of the portable family of row-wise kernels.
-    RowsSchedule;
+    Sm80Schedule;
 
     /// Threads of a block that share a row.
     threads_per_row: u32, "4, 8, 16, 32, 64, 128, 256, 512, 1024",
@@ -46,7 +46,7 @@ schedule! {
      SM has two blocks; what neither holds is read again in each pass.";
 }
 
-impl RowsSchedule {
+impl Sm80Schedule {
     /// How the family works, in a paragraph.
     pub const ABOUT: &str = "threads_per_row threads take a row, each the vectors t, t + threads_per_row, and so on; they \
                              request all that they hold before they use the first, keep it in registers from pass to \
@@ -73,18 +73,18 @@ impl RowsSchedule {
 
     /// Columns of a row that registers hold: what is requested at once where a row is read again.
     pub(super) fn stretch_columns(&self) -> u32 {
-        RowsSchedule { parked: 0, ..*self }.held_columns()
+        Sm80Schedule { parked: 0, ..*self }.held_columns()
     }
 }
 
 /// Columns that a thread holds at most.
 pub const MOST_COLUMNS: u32 = 32;
 
-impl fmt::Display for RowsSchedule {
+impl fmt::Display for Sm80Schedule {
     /// One short line: `rows_sm80 256x1 v8x4 keeps values`, with `4 blocks an SM` where it is persistent.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RowsSchedule { threads_per_row, rows_per_block, vector, cluster, vectors, keep, .. } = self;
-        let RowsSchedule { blocks_per_sm, joins, parked, .. } = self;
+        let Sm80Schedule { threads_per_row, rows_per_block, vector, cluster, vectors, keep, .. } = self;
+        let Sm80Schedule { blocks_per_sm, joins, parked, .. } = self;
         let keep = match keep {
             Keep::Inputs => "inputs",
             Keep::Values => "values",

@@ -1,7 +1,7 @@
 use autokernel_core::{Arch, Dtype};
 
 use super::rules::{self, RULES, parked_bytes, resident_blocks};
-use super::schedule::RowsSchedule;
+use super::schedule::Sm80Schedule;
 use super::space;
 use crate::body::{Body, Kind, Operand, Reduction};
 use crate::expr::{Cost, Expr, Math};
@@ -15,11 +15,11 @@ fn class(body: crate::rows::Body) -> Class {
 
 #[test]
 fn a_schedule_reads_back_from_its_codes() {
-    let schedule = RowsSchedule::default_for(&class(cases::softmax()), Arch::SM_80);
+    let schedule = Sm80Schedule::default_for(&class(cases::softmax()), Arch::SM_80);
     let codes: Vec<u16> = schedule.codes().collect();
-    assert_eq!(codes.len(), RowsSchedule::KNOBS.len());
-    assert_eq!(RowsSchedule::from_codes(&codes), Some(schedule));
-    assert_eq!(RowsSchedule::from_codes(&codes[1..]), None);
+    assert_eq!(codes.len(), Sm80Schedule::KNOBS.len());
+    assert_eq!(Sm80Schedule::from_codes(&codes), Some(schedule));
+    assert_eq!(Sm80Schedule::from_codes(&codes[1..]), None);
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn every_width_has_a_schedule_that_keeps_the_rules() {
         let class = class(body);
         for columns in [0, 1, 7, 256, 1000, 4096, 65_536, u32::MAX] {
             for arch in [Arch::SM_80, Arch::SM_90A] {
-                let schedule = RowsSchedule::for_columns(&class, columns, arch);
+                let schedule = Sm80Schedule::for_columns(&class, columns, arch);
                 assert_eq!(schedule.check(&class, arch), Ok(()), "{schedule} for {columns}");
             }
         }
@@ -43,14 +43,14 @@ fn every_schedule_of_the_space_keeps_the_rules_and_is_there_once() {
     assert!(schedules.iter().all(|schedule| schedule.check(&class, Arch::SM_80).is_ok()));
     let distinct: std::collections::BTreeSet<_> = schedules.iter().collect();
     assert_eq!(distinct.len(), schedules.len());
-    assert!(schedules.contains(&RowsSchedule::default_for(&class, Arch::SM_80)));
+    assert!(schedules.contains(&Sm80Schedule::default_for(&class, Arch::SM_80)));
 }
 
 #[test]
 fn no_more_blocks_are_compiled_for_than_the_parts_of_an_sm_have_registers_for() {
     let class = class(cases::softmax());
-    let plain = RowsSchedule::default_for(&class, Arch::SM_80);
-    let few_warps = [1, 2, 8, 16].map(|rows_per_block| RowsSchedule { threads_per_row: 4, rows_per_block, ..plain });
+    let plain = Sm80Schedule::default_for(&class, Arch::SM_80);
+    let few_warps = [1, 2, 8, 16].map(|rows_per_block| Sm80Schedule { threads_per_row: 4, rows_per_block, ..plain });
     let kept = few_warps.into_iter().chain(space::schedules(&class, Arch::SM_80));
     for schedule in kept.filter(|schedule| schedule.check(&class, Arch::SM_80).is_ok()) {
         let blocks = rules::resident_blocks(&schedule, &class);
@@ -63,23 +63,23 @@ fn no_more_blocks_are_compiled_for_than_the_parts_of_an_sm_have_registers_for() 
 #[test]
 fn a_broken_rule_says_what_would_not_break_it() {
     let class = class(cases::softmax());
-    let plain = RowsSchedule::default_for(&class, Arch::SM_80);
+    let plain = Sm80Schedule::default_for(&class, Arch::SM_80);
     for (schedule, rule) in [
-        (RowsSchedule { threads_per_row: 48, ..plain }, "threads"),
-        (RowsSchedule { threads_per_row: u32::MAX, ..plain }, "threads"),
-        (RowsSchedule { vector: 16, ..plain }, "vector"),
-        (RowsSchedule { vectors: 3, ..plain }, "vectors"),
-        (RowsSchedule { vectors: 8, ..plain }, "vectors"),
-        (RowsSchedule { cluster: 1, ..plain }, "cluster"),
-        (RowsSchedule { vector: 4, blocks_per_sm: 1, ..plain }, "blocks_per_sm"),
-        (RowsSchedule { blocks_per_sm: 3, ..plain }, "blocks_per_sm"),
+        (Sm80Schedule { threads_per_row: 48, ..plain }, "threads"),
+        (Sm80Schedule { threads_per_row: u32::MAX, ..plain }, "threads"),
+        (Sm80Schedule { vector: 16, ..plain }, "vector"),
+        (Sm80Schedule { vectors: 3, ..plain }, "vectors"),
+        (Sm80Schedule { vectors: 8, ..plain }, "vectors"),
+        (Sm80Schedule { cluster: 1, ..plain }, "cluster"),
+        (Sm80Schedule { vector: 4, blocks_per_sm: 1, ..plain }, "blocks_per_sm"),
+        (Sm80Schedule { blocks_per_sm: 3, ..plain }, "blocks_per_sm"),
     ] {
         let broken = schedule.check(&class, Arch::SM_80).unwrap_err();
         assert_eq!(broken.rule, rule);
         assert!(broken.reason.contains("take ") || broken.reason.contains("is not"), "{broken}");
     }
     let wide = Class { cost: Cost::MOST, ..class };
-    let broken = RowsSchedule { threads_per_row: 1024, ..plain }.check(&wide, Arch::SM_80).unwrap_err();
+    let broken = Sm80Schedule { threads_per_row: 1024, ..plain }.check(&wide, Arch::SM_80).unwrap_err();
     assert_eq!(broken.rule, "registers");
 }
 
@@ -87,7 +87,7 @@ fn a_broken_rule_says_what_would_not_break_it() {
 fn the_page_about_schedules_has_every_rule_and_knob() {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schedules.md")).unwrap();
     let rules = RULES.iter().map(|rule| format!("| `{}` | {} |", rule.name, rule.words));
-    let knobs = RowsSchedule::KNOBS.iter();
+    let knobs = Sm80Schedule::KNOBS.iter();
     let knobs =
         knobs.map(|knob| format!("| `{}` | {} | {} |", knob.name, knob.legal, knob.meaning().replace('\n', " ")));
     for line in rules.chain(knobs) {
@@ -104,7 +104,7 @@ fn of_f32(body: Body) -> Body {
 fn long_rows_are_held_without_clusters_and_an_sm_has_two_of_16_bits() {
     let held = |body: Body| {
         let class = class(body);
-        let schedule = RowsSchedule::for_columns(&class, 65_536, Arch::SM_80);
+        let schedule = Sm80Schedule::for_columns(&class, 65_536, Arch::SM_80);
         (schedule.to_string(), resident_blocks(&schedule, &class))
     };
     let name = |text: &str| text.to_owned();
@@ -112,13 +112,13 @@ fn long_rows_are_held_without_clusters_and_an_sm_has_two_of_16_bits() {
     assert_eq!(held(of_f32(cases::softmax())), (name("rows_sm80 1024x1 v4x6+10 keeps values"), 1));
     assert_eq!(held(cases::add_rms_norm()), (name("rows_sm80 1024x1 v8x4+4 keeps values"), 1));
     let both = class(of_f32(cases::add_rms_norm()));
-    let parks_kept = RowsSchedule::for_columns(&both, 65_536, Arch::SM_80);
+    let parks_kept = Sm80Schedule::for_columns(&both, 65_536, Arch::SM_80);
     assert_eq!(
         (parks_kept.to_string(), parks_kept.held_columns()),
         (name("rows_sm80 1024x1 v4x6+10 keeps values"), 65_536)
     );
     assert_eq!(parked_bytes(&parks_kept, &both), 1024 * 10 * 16);
-    assert_eq!(parked_bytes(&RowsSchedule { keep: Keep::Inputs, ..parks_kept }, &both), 2 * 1024 * 10 * 16);
+    assert_eq!(parked_bytes(&Sm80Schedule { keep: Keep::Inputs, ..parks_kept }, &both), 2 * 1024 * 10 * 16);
 }
 
 /// A maximum, and behind it a sum of what `term` makes of the element and the maximum.
@@ -143,9 +143,9 @@ fn a_mean_and_squares_are_joined_by_a_search_alone() {
     ];
     let class = class(Body { operands, steps, ..Body::default() });
     for columns in [16_384, 65_536] {
-        let long = RowsSchedule::for_columns(&class, columns, Arch::SM_90A);
+        let long = Sm80Schedule::for_columns(&class, columns, Arch::SM_90A);
         assert!(!long.joins, "{long}");
-        assert!(RowsSchedule { joins: true, ..long }.check(&class, Arch::SM_90A).is_ok(), "{long}");
+        assert!(Sm80Schedule { joins: true, ..long }.check(&class, Arch::SM_90A).is_ok(), "{long}");
     }
 }
 
@@ -155,12 +155,12 @@ fn only_reductions_that_are_made_in_one_pass_are_scheduled_and_predicted_so() {
     let of_products = a_maximum_and_a_sum(|x, max| x * max);
     assert_eq!(of_exponentials.passes, of_products.passes, "their kinds do not tell");
     for (class, joins) in [(&of_exponentials, true), (&of_products, false)] {
-        let long = RowsSchedule::for_columns(class, 16_384, Arch::SM_80);
+        let long = Sm80Schedule::for_columns(class, 16_384, Arch::SM_80);
         assert!(long.threads_per_row > 32, "{long}");
         assert_eq!(long.joins, joins);
-        let joining = RowsSchedule { joins: true, ..long }.check(class, Arch::SM_80);
+        let joining = Sm80Schedule { joins: true, ..long }.check(class, Arch::SM_80);
         assert_eq!(joining.map_err(|broken| broken.rule), if joins { Ok(()) } else { Err("joins") });
-        let few_long = RowsSchedule::for_few_long_rows(class, Arch::SM_90A).unwrap();
+        let few_long = Sm80Schedule::for_few_long_rows(class, Arch::SM_90A).unwrap();
         assert_eq!(few_long.joins, joins);
         let space = space::schedules(class, Arch::SM_90A);
         assert_eq!(space.iter().any(|schedule| schedule.joins), joins);

@@ -2,7 +2,7 @@
 
 use autokernel_core::Arch;
 
-use super::schedule::RowsSchedule;
+use super::schedule::Sm80Schedule;
 use crate::rows::passes::Keep;
 use crate::rows::problem::Class;
 
@@ -16,7 +16,7 @@ const BLOCKS_PER_SM: [u32; 5] = [0, 1, 2, 4, 8];
 const PARKED: [(u32, u32, u32); 3] = [(512, 6, 10), (1024, 4, 4), (1024, 6, 10)];
 
 /// Every valid schedule for `class` on `arch`, in a fixed order.
-pub fn schedules(class: &Class, arch: Arch) -> Vec<RowsSchedule> {
+pub fn schedules(class: &Class, arch: Arch) -> Vec<Sm80Schedule> {
     let mut schedules = Vec::new();
     for threads_per_row in THREADS {
         for rows_per_block in ROWS {
@@ -24,7 +24,7 @@ pub fn schedules(class: &Class, arch: Arch) -> Vec<RowsSchedule> {
                 for vectors in VECTORS {
                     for keep in [Keep::Inputs, Keep::Values] {
                         for cluster in CLUSTER {
-                            schedules.extend(BLOCKS_PER_SM.map(|blocks_per_sm| RowsSchedule {
+                            schedules.extend(BLOCKS_PER_SM.map(|blocks_per_sm| Sm80Schedule {
                                 threads_per_row,
                                 rows_per_block,
                                 vector,
@@ -42,11 +42,11 @@ pub fn schedules(class: &Class, arch: Arch) -> Vec<RowsSchedule> {
         }
     }
     schedules.retain(|schedule| schedule.check(class, arch).is_ok());
-    let joining = schedules.iter().map(|schedule| RowsSchedule { joins: true, ..*schedule });
+    let joining = schedules.iter().map(|schedule| Sm80Schedule { joins: true, ..*schedule });
     let joining: Vec<_> = joining.filter(|schedule| schedule.check(class, arch).is_ok()).collect();
     schedules.extend(joining);
     let parked = PARKED.iter().flat_map(|&(threads_per_row, vectors, parked)| {
-        let of = |vector, keep, cluster| RowsSchedule {
+        let of = |vector, keep, cluster| Sm80Schedule {
             threads_per_row,
             rows_per_block: 1,
             vector,

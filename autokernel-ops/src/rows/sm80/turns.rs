@@ -1,7 +1,7 @@
 //! How the blocks of a launch lie on a GPU: how many teams are under way at once, in how many turns they take all rows, and how
 //! much of the work the busiest SM has.
 
-use super::schedule::RowsSchedule;
+use super::schedule::Sm80Schedule;
 
 /// Groups of SMs in which the blocks of a cluster stay together. A group has an even number of SMs, which differs from one to the next, so that
 /// a cluster of more blocks than two SMs hold leaves half of what it needs beyond those without a block, in the mean.
@@ -22,7 +22,7 @@ pub(super) struct Turns {
 
 impl Turns {
     /// Those of `teams` by a schedule of which an SM holds so many blocks.
-    pub fn new(schedule: &RowsSchedule, teams: u32, blocks: u32, sms: u32) -> Self {
+    pub fn new(schedule: &Sm80Schedule, teams: u32, blocks: u32, sms: u32) -> Self {
         let cluster = schedule.cluster.max(1);
         let stays = schedule.blocks_per_sm > 0;
         let [at_once, alone] = [blocks, 1].map(|blocks| clusters(cluster, blocks, sms));
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_few_rows_more_than_are_taken_at_once_take_another_turn() {
-        let schedule = RowsSchedule {
+        let schedule = Sm80Schedule {
             threads_per_row: 1024,
             rows_per_block: 1,
             vector: 8,
@@ -78,7 +78,7 @@ mod tests {
         };
         let count = |teams: u32| Turns::new(&schedule, teams, 1, 132).count;
         assert_eq!([66, 67, 85, 132, 133].map(count), [1.0, 2.0, 2.0, 2.0, 3.0]);
-        let leaving = RowsSchedule { blocks_per_sm: 0, ..schedule };
+        let leaving = Sm80Schedule { blocks_per_sm: 0, ..schedule };
         let many = Turns::new(&leaving, 6601, 1, 132).count;
         assert!(many < 100.5, "{many}: the last of many rows begin one by one");
     }

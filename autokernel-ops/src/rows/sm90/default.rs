@@ -2,7 +2,7 @@
 
 use autokernel_core::Arch;
 
-use super::schedule::RingSchedule;
+use super::schedule::Sm90Schedule;
 use crate::rows::passes::Keep;
 use crate::rows::problem::Class;
 use crate::rows::sm80::MOST_COLUMNS;
@@ -25,7 +25,7 @@ const SHIFTED_COLUMNS: u32 = 4096;
 const SHIFTED_BYTES: u32 = 32;
 const SHIFTED_BLOCKS: [u32; 3] = [4, 3, 2];
 
-impl RingSchedule {
+impl Sm90Schedule {
     /// The schedule that serves rows of about `columns` elements where nothing was tuned; none where no cluster holds them.
     pub fn for_columns(class: &Class, columns: u32, arch: Arch) -> Option<Self> {
         let vector = vector(class);
@@ -45,7 +45,7 @@ impl RingSchedule {
         let stages = if is_long && (is_wide || !is_alone || teams > 1) { 2 } else { 1 };
         let of = |held: u32, stages: u32, teams: u32| {
             let piece = threads_per_row * held * matrices;
-            let alone = RingSchedule {
+            let alone = Sm90Schedule {
                 threads_per_row,
                 rows_per_block: teams,
                 vector,
@@ -70,7 +70,7 @@ impl RingSchedule {
     pub fn for_shifted(class: &Class, arch: Arch) -> Option<Self> {
         let vector = vector(class);
         let threads_per_row = SHIFTED_COLUMNS * widest(class) / SHIFTED_BYTES;
-        let of = |blocks_per_sm| RingSchedule {
+        let of = |blocks_per_sm| Sm90Schedule {
             threads_per_row,
             rows_per_block: 1,
             vector,
@@ -93,9 +93,9 @@ impl RingSchedule {
 
     /// This one, with fewer registers where all of it does not fit; none where no such schedule keeps the rules.
     fn that_fits(self, class: &Class, arch: Arch) -> Option<Self> {
-        let joining = RingSchedule { joins: true, ..self };
+        let joining = Sm90Schedule { joins: true, ..self };
         let less =
-            [self, joining, RingSchedule { keep: Keep::Inputs, ..self }, RingSchedule { blocks_per_sm: 1, ..self }];
+            [self, joining, Sm90Schedule { keep: Keep::Inputs, ..self }, Sm90Schedule { blocks_per_sm: 1, ..self }];
         less.into_iter().find(|it| it.cluster <= MOST_BLOCKS && it.check(class, arch).is_ok())
     }
 }
@@ -118,12 +118,12 @@ pub(super) fn row_bytes(class: &Class, columns: u32) -> u32 {
 
 /// The schedules for rows of widths at which they lead, each once, and one for rows that begin anywhere. A body of one pass leaves
 /// rows as they come.
-pub fn portfolio(class: &Class, arch: Arch) -> Vec<RingSchedule> {
+pub fn portfolio(class: &Class, arch: Arch) -> Vec<Sm90Schedule> {
     let mut schedules = Vec::new();
     for columns in WIDTHS.into_iter().filter(|&columns| leads(class, columns)) {
-        schedules.extend(RingSchedule::for_columns(class, columns, arch).filter(|it| !schedules.contains(it)));
+        schedules.extend(Sm90Schedule::for_columns(class, columns, arch).filter(|it| !schedules.contains(it)));
     }
-    schedules.extend(RingSchedule::for_shifted(class, arch).filter(|_| reads_again(class)));
+    schedules.extend(Sm90Schedule::for_shifted(class, arch).filter(|_| reads_again(class)));
     schedules
 }
 

@@ -4,7 +4,7 @@ use autokernel_core::plan::{Buffer, Contents};
 use autokernel_core::{Arg, Field, LaunchPlan};
 
 use super::rules;
-use super::schedule::RingSchedule;
+use super::schedule::Sm90Schedule;
 use crate::hash;
 use crate::rows::passes::Program;
 use crate::rows::plan::{self, Shape};
@@ -19,7 +19,7 @@ pub const ROOT: &str = "rows_sm90.cuh";
 const COUNTER_BYTES: u32 = 4;
 
 /// How the blocks of a schedule are laid out.
-pub fn shape(schedule: &RingSchedule, class: &Class) -> Shape {
+pub fn shape(schedule: &Sm90Schedule, class: &Class) -> Shape {
     Shape {
         threads: schedule.threads(),
         rows: schedule.rows_per_block,
@@ -31,10 +31,10 @@ pub fn shape(schedule: &RingSchedule, class: &Class) -> Shape {
 }
 
 /// The kernel that computes `problem` by `schedule`, and its launch.
-pub fn kernel(problem: &Problem, schedule: &RingSchedule) -> (KernelSource, LaunchPlan) {
-    let RingSchedule { threads_per_row, rows_per_block, vector, cluster, vectors, stages, keep, keeps_rows, .. } =
+pub fn kernel(problem: &Problem, schedule: &Sm90Schedule) -> (KernelSource, LaunchPlan) {
+    let Sm90Schedule { threads_per_row, rows_per_block, vector, cluster, vectors, stages, keep, keeps_rows, .. } =
         *schedule;
-    let RingSchedule { joins, blocks_per_sm, draws, .. } = *schedule;
+    let Sm90Schedule { joins, blocks_per_sm, draws, .. } = *schedule;
     let constants = [
         int("kThreadsPerRow", threads_per_row),
         int("kRowsPerBlock", rows_per_block),

@@ -12,5 +12,5 @@ mod space;
 pub use default::portfolio;
 pub use model::Image;
 pub use rules::{RULES, serves};
-pub use schedule::RingSchedule;
+pub use schedule::Sm90Schedule;
 pub use space::schedules;

@@ -3,12 +3,12 @@
 use autokernel_core::Extents;
 
 use super::default::{leads, reads_again, row_bytes, widest};
-use super::schedule::RingSchedule;
+use super::schedule::Sm90Schedule;
 use crate::forecast::{Forecast, Machine};
 use crate::operation::Class as _;
 use crate::rows::plan;
 use crate::rows::problem::Class;
-use crate::rows::sm80::{self, LAUNCH_US, RowsSchedule};
+use crate::rows::sm80::{self, LAUNCH_US, Sm80Schedule};
 
 /// What a launch of blocks that fill an SM begins later, in microseconds: they find no room before those of the launch before
 /// have left, and their first rows come together.
@@ -32,20 +32,20 @@ const SHORT: f64 = 1.26;
 /// One image on one GPU.
 #[derive(Clone, Debug)]
 pub struct Image {
-    schedule: RingSchedule,
+    schedule: Sm90Schedule,
     portable: sm80::Image,
 }
 
 impl Image {
     /// The image of a schedule.
-    pub fn new(class: &Class, schedule: RingSchedule, machine: Machine) -> Self {
-        let portable = RowsSchedule { blocks_per_sm: schedule.blocks_per_sm, ..schedule.portable() };
+    pub fn new(class: &Class, schedule: Sm90Schedule, machine: Machine) -> Self {
+        let portable = Sm80Schedule { blocks_per_sm: schedule.blocks_per_sm, ..schedule.portable() };
         Image { schedule, portable: sm80::Image { class: class.clone(), schedule: portable, machine } }
     }
 
     /// How much longer the memory takes than it need: its bandwidth times its latency must be on the way to the SMs.
     fn pauses(&self, extents: &Extents) -> f64 {
-        let RingSchedule { rows_per_block, stages, cluster, blocks_per_sm, .. } = self.schedule;
+        let Sm90Schedule { rows_per_block, stages, cluster, blocks_per_sm, .. } = self.schedule;
         let work = self.portable.class.work(extents);
         let read_per_us = self.portable.bytes_per_us() * work.read_bytes / work.bytes().max(1.0);
         let of_sm = read_per_us * LOAD_US / f64::from(self.portable.machine.sm_count);
@@ -55,7 +55,7 @@ impl Image {
 
     /// Rows that begin anywhere, fill most of what threads hold, and of which every block has a few.
     fn is_shifted_well(&self, extents: &Extents) -> bool {
-        let RingSchedule { cluster, blocks_per_sm, .. } = self.schedule;
+        let Sm90Schedule { cluster, blocks_per_sm, .. } = self.schedule;
         let teams = self.portable.machine.sm_count * blocks_per_sm / cluster;
         let [rows, columns] = [0, 1].map(|dim| extents.size(dim));
         let fills = 2 * columns > self.schedule.held_columns();
@@ -66,7 +66,7 @@ impl Image {
 
     /// Rows of a length at which the family leads, that fill most of what threads hold, and of which every team has a few.
     fn is_where_it_leads(&self, extents: &Extents) -> bool {
-        let RingSchedule { rows_per_block, cluster, blocks_per_sm, .. } = self.schedule;
+        let Sm90Schedule { rows_per_block, cluster, blocks_per_sm, .. } = self.schedule;
         let teams = self.portable.machine.sm_count * blocks_per_sm * rows_per_block / cluster;
         let [rows, columns] = [0, 1].map(|dim| extents.size(dim));
         let class = &self.portable.class;

@@ -2,7 +2,7 @@
 
 use autokernel_core::Arch;
 
-use super::schedule::RingSchedule as S;
+use super::schedule::Sm90Schedule as S;
 use crate::rows::joined::Pair;
 use crate::rows::passes::Keep;
 use crate::rows::problem::Class;

@@ -4,11 +4,11 @@ use std::fmt;
 
 use crate::rows::knobs::schedule;
 use crate::rows::passes::Keep;
-use crate::rows::sm80::RowsSchedule;
+use crate::rows::sm80::Sm80Schedule;
 
 schedule! {
     /// A schedule of Hopper's family of row-wise kernels.
-    RingSchedule;
+    Sm90Schedule;
 
     /// Threads of a block that share a row: a team.
     threads_per_row: u32, "128, 256, 512, 1024",
@@ -46,7 +46,7 @@ schedule! {
     "true where there are many rows: some SMs are faster at reading and writing than others.";
 }
 
-impl RingSchedule {
+impl Sm90Schedule {
     /// How the family works, in a paragraph.
     pub const ABOUT: &str = "Blocks stay, one or a few an SM; bulk copies bring rows to rings in their shared memory, stages \
                              ahead of the threads. rows_per_block teams of threads_per_row threads take rows in turn, hold them in \
@@ -70,9 +70,9 @@ impl RingSchedule {
     }
 
     /// The schedule of the portable family whose threads hold rows as these do: blocks that stay, which load rows themselves.
-    pub fn portable(&self) -> RowsSchedule {
-        let RingSchedule { threads_per_row, rows_per_block, vector, cluster, vectors, keep, joins, .. } = *self;
-        RowsSchedule {
+    pub fn portable(&self) -> Sm80Schedule {
+        let Sm90Schedule { threads_per_row, rows_per_block, vector, cluster, vectors, keep, joins, .. } = *self;
+        Sm80Schedule {
             threads_per_row,
             rows_per_block,
             vector,
@@ -91,10 +91,10 @@ impl RingSchedule {
     }
 }
 
-impl fmt::Display for RingSchedule {
+impl fmt::Display for Sm90Schedule {
     /// One short line: `rows_sm90 512x2 v8x4 3 stages keeps values and rows cluster 4`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RingSchedule { threads_per_row, rows_per_block, vector, vectors, stages, keep, .. } = self;
+        let Sm90Schedule { threads_per_row, rows_per_block, vector, vectors, stages, keep, .. } = self;
         write!(
             f,
             "rows_sm90 {threads_per_row}x{rows_per_block} v{vector}x{vectors} {stages} stages keeps {}",

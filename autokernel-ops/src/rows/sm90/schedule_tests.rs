@@ -1,6 +1,6 @@
 use autokernel_core::{Arch, ComputeCapability, Dtype};
 
-use super::{RULES, RingSchedule, portfolio, schedules};
+use super::{RULES, Sm90Schedule, portfolio, schedules};
 use crate::Class as AnyClass;
 use crate::body::{Kind, Reduction};
 use crate::expr::{Cost, Expr, Math};
@@ -25,11 +25,11 @@ fn wide(mut body: Body) -> Body {
 
 #[test]
 fn a_schedule_reads_back_from_its_codes() {
-    let schedule = RingSchedule::for_columns(&class(cases::softmax()), 16_384, Arch::SM_90A).unwrap();
+    let schedule = Sm90Schedule::for_columns(&class(cases::softmax()), 16_384, Arch::SM_90A).unwrap();
     let codes: Vec<u16> = schedule.codes().collect();
-    assert_eq!(codes.len(), RingSchedule::KNOBS.len());
-    assert_eq!(RingSchedule::from_codes(&codes), Some(schedule));
-    assert_eq!(RingSchedule::from_codes(&codes[1..]), None);
+    assert_eq!(codes.len(), Sm90Schedule::KNOBS.len());
+    assert_eq!(Sm90Schedule::from_codes(&codes), Some(schedule));
+    assert_eq!(Sm90Schedule::from_codes(&codes[1..]), None);
 }
 
 #[test]
@@ -47,10 +47,10 @@ fn every_schedule_of_the_space_keeps_the_rules_and_is_there_once() {
 }
 
 /// Two teams of one block an SM, that take equal shares.
-fn two_teams(class: &Class) -> RingSchedule {
-    let drawing = RingSchedule::for_columns(class, 16_384, Arch::SM_90A).unwrap();
+fn two_teams(class: &Class) -> Sm90Schedule {
+    let drawing = Sm90Schedule::for_columns(class, 16_384, Arch::SM_90A).unwrap();
     let (cluster, stages, joins, draws) = (1, 1, false, false);
-    RingSchedule { threads_per_row: 512, rows_per_block: 2, cluster, stages, joins, blocks_per_sm: 1, draws, ..drawing }
+    Sm90Schedule { threads_per_row: 512, rows_per_block: 2, cluster, stages, joins, blocks_per_sm: 1, draws, ..drawing }
 }
 
 #[test]
@@ -58,17 +58,17 @@ fn a_broken_rule_says_what_would_not_break_it() {
     let class = class(cases::softmax());
     let plain = two_teams(&class);
     for (schedule, rule) in [
-        (RingSchedule { threads_per_row: 64, ..plain }, "threads"),
-        (RingSchedule { rows_per_block: 4, ..plain }, "threads"),
-        (RingSchedule { threads_per_row: u32::MAX, ..plain }, "threads"),
-        (RingSchedule { vector: 4, ..plain }, "vector"),
-        (RingSchedule { vectors: 8, ..plain }, "vectors"),
-        (RingSchedule { stages: 0, ..plain }, "stages"),
-        (RingSchedule { stages: 4, ..plain }, "shared_memory"),
-        (RingSchedule { blocks_per_sm: 5, ..plain }, "blocks_per_sm"),
-        (RingSchedule { blocks_per_sm: 3, ..plain }, "blocks_per_sm"),
-        (RingSchedule { cluster: 3, ..plain }, "cluster"),
-        (RingSchedule { keeps_rows: true, ..plain }, "keeps_rows"),
+        (Sm90Schedule { threads_per_row: 64, ..plain }, "threads"),
+        (Sm90Schedule { rows_per_block: 4, ..plain }, "threads"),
+        (Sm90Schedule { threads_per_row: u32::MAX, ..plain }, "threads"),
+        (Sm90Schedule { vector: 4, ..plain }, "vector"),
+        (Sm90Schedule { vectors: 8, ..plain }, "vectors"),
+        (Sm90Schedule { stages: 0, ..plain }, "stages"),
+        (Sm90Schedule { stages: 4, ..plain }, "shared_memory"),
+        (Sm90Schedule { blocks_per_sm: 5, ..plain }, "blocks_per_sm"),
+        (Sm90Schedule { blocks_per_sm: 3, ..plain }, "blocks_per_sm"),
+        (Sm90Schedule { cluster: 3, ..plain }, "cluster"),
+        (Sm90Schedule { keeps_rows: true, ..plain }, "keeps_rows"),
     ] {
         let broken = schedule.check(&class, Arch::SM_90A).unwrap_err();
         assert_eq!(broken.rule, rule, "{broken}");
@@ -87,7 +87,7 @@ fn bodies_that_reduce_nothing_or_read_elsewhere_are_left_to_the_portable_family(
         steps: vec![cases::store("out", cases::name("x") + Expr::Literal(1.0))],
         ..Body::default()
     };
-    let plain = RingSchedule::for_columns(&class(cases::softmax()), 16_384, Arch::SM_90A).unwrap();
+    let plain = Sm90Schedule::for_columns(&class(cases::softmax()), 16_384, Arch::SM_90A).unwrap();
     for body in [copy, cases::picked(), cases::rotary(), cases::gradients()] {
         let class = class(body);
         assert_eq!(plain.check(&class, Arch::SM_90A).unwrap_err().rule, "reduces_in_place");
@@ -98,9 +98,9 @@ fn bodies_that_reduce_nothing_or_read_elsewhere_are_left_to_the_portable_family(
 #[test]
 fn long_rows_are_held_by_blocks_that_draw_them_and_teams_share_the_rows_that_they_keep() {
     let of = |body: Body, columns| {
-        let schedule = RingSchedule::for_columns(&class(body), columns, Arch::SM_90A).unwrap();
+        let schedule = Sm90Schedule::for_columns(&class(body), columns, Arch::SM_90A).unwrap();
         assert!(schedule.held_columns() >= columns, "{schedule}");
-        let RingSchedule { threads_per_row, rows_per_block, cluster, stages, blocks_per_sm, draws, .. } = schedule;
+        let Sm90Schedule { threads_per_row, rows_per_block, cluster, stages, blocks_per_sm, draws, .. } = schedule;
         ((threads_per_row, rows_per_block, cluster), (stages, blocks_per_sm, draws))
     };
     assert_eq!(of(cases::softmax(), 65_536), ((512, 1, 4), (1, 2, true)));
@@ -111,7 +111,7 @@ fn long_rows_are_held_by_blocks_that_draw_them_and_teams_share_the_rows_that_the
     assert_eq!(of(layer_norm(Dtype::F32), 65_536), ((512, 2, 8), (2, 1, true)));
     assert_eq!(of(layer_norm(Dtype::F32), 16_384), ((512, 1, 1), (1, 1, true)));
     assert_eq!(of(layer_norm(Dtype::F32), 8192), ((512, 2, 1), (1, 1, true)));
-    assert!(RingSchedule::for_columns(&class(cases::softmax()), 1 << 20, Arch::SM_90A).is_none());
+    assert!(Sm90Schedule::for_columns(&class(cases::softmax()), 1 << 20, Arch::SM_90A).is_none());
 }
 
 /// The built-in `layer_norm` of a type, with a constant in the place of `eps`.
@@ -140,13 +140,13 @@ fn layer_norm(dtype: Dtype) -> Body {
 fn rows_that_begin_anywhere_are_left_to_the_ring_where_several_rows_would_be_read_again() {
     for dtype in [Dtype::Bf16, Dtype::F16] {
         let class = class(layer_norm(dtype));
-        assert!(RingSchedule::for_shifted(&class, Arch::SM_90A).unwrap().shifts());
+        assert!(Sm90Schedule::for_shifted(&class, Arch::SM_90A).unwrap().shifts());
         assert_eq!(chosen(&class, 4096, 4099), Family::RowsSm90, "{class}");
         for (rows, columns) in [(32, 4099), (4096, 1023), (16_384, 4096)] {
             assert_eq!(chosen(&class, rows, columns), Family::RowsSm80, "{class} {rows}x{columns}");
         }
     }
-    assert_eq!(RingSchedule::for_shifted(&class(cases::softmax()), Arch::SM_90A), None, "no Row is kept");
+    assert_eq!(Sm90Schedule::for_shifted(&class(cases::softmax()), Arch::SM_90A), None, "no Row is kept");
     // Measured on both: of wider elements the portable family takes 6 % less on an H100 and 3 % more on an H200.
     let wide = class(layer_norm(Dtype::F32));
     assert_eq!(chosen(&wide, 4096, 4099), Family::RowsSm90);
@@ -195,21 +195,21 @@ fn many_long_rows_take_the_ring_and_all_others_what_they_took() {
 #[test]
 fn too_few_bytes_on_their_way_are_predicted_to_take_longer() {
     let class = class(cases::softmax());
-    let plain = RingSchedule::for_columns(&class, 2048, Arch::SM_90A).unwrap();
-    let alone = RingSchedule { rows_per_block: 1, stages: 1, cluster: 1, blocks_per_sm: 1, draws: false, ..plain };
-    let few = RingSchedule { threads_per_row: 128, vectors: 2, ..alone };
+    let plain = Sm90Schedule::for_columns(&class, 2048, Arch::SM_90A).unwrap();
+    let alone = Sm90Schedule { rows_per_block: 1, stages: 1, cluster: 1, blocks_per_sm: 1, draws: false, ..plain };
+    let few = Sm90Schedule { threads_per_row: 128, vectors: 2, ..alone };
     let any = AnyClass::from(class);
-    let ms = |schedule: RingSchedule| {
+    let ms = |schedule: Sm90Schedule| {
         any.forecast(&schedule.into(), None, H200).unwrap().predicted_ms(&extents(65_536, 2048))
     };
-    assert!(ms(few) > 1.5 * ms(RingSchedule { stages: 8, ..few }));
+    assert!(ms(few) > 1.5 * ms(Sm90Schedule { stages: 8, ..few }));
 }
 
 #[test]
 fn the_page_about_schedules_has_every_rule_and_knob() {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schedules.md")).unwrap();
     let rules = RULES.iter().map(|rule| format!("| `{}` | {} |", rule.name, rule.words));
-    let knobs = RingSchedule::KNOBS.iter();
+    let knobs = Sm90Schedule::KNOBS.iter();
     let knobs =
         knobs.map(|knob| format!("| `{}` | {} | {} |", knob.name, knob.legal, knob.meaning().replace('\n', " ")));
     for line in rules.chain(knobs) {

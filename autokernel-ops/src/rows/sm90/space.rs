@@ -2,7 +2,7 @@
 
 use autokernel_core::Arch;
 
-use super::schedule::RingSchedule;
+use super::schedule::Sm90Schedule;
 use crate::rows::passes::Keep;
 use crate::rows::problem::Class;
 
@@ -15,7 +15,7 @@ const STAGES: [u32; 6] = [1, 2, 3, 4, 6, 8];
 const BLOCKS_PER_SM: [u32; 6] = [1, 2, 3, 4, 6, 8];
 
 /// Every valid schedule for `class` on `arch`, in a fixed order.
-pub fn schedules(class: &Class, arch: Arch) -> Vec<RingSchedule> {
+pub fn schedules(class: &Class, arch: Arch) -> Vec<Sm90Schedule> {
     let mut schedules = Vec::new();
     for threads_per_row in THREADS {
         for rows_per_block in ROWS {
@@ -23,7 +23,7 @@ pub fn schedules(class: &Class, arch: Arch) -> Vec<RingSchedule> {
                 for vectors in VECTORS {
                     for cluster in CLUSTER {
                         for stages in STAGES {
-                            let schedule = RingSchedule {
+                            let schedule = Sm90Schedule {
                                 threads_per_row,
                                 rows_per_block,
                                 vector,
@@ -37,9 +37,9 @@ pub fn schedules(class: &Class, arch: Arch) -> Vec<RingSchedule> {
                                 draws: false,
                             };
                             for (keep, keeps_rows, joins) in flags() {
-                                let shares = RingSchedule { keep, keeps_rows, joins, ..schedule };
+                                let shares = Sm90Schedule { keep, keeps_rows, joins, ..schedule };
                                 // Several blocks an SM are fewer threads each, of one team.
-                                let drawing = BLOCKS_PER_SM.map(|blocks_per_sm| RingSchedule {
+                                let drawing = BLOCKS_PER_SM.map(|blocks_per_sm| Sm90Schedule {
                                     blocks_per_sm,
                                     draws: true,
                                     ..shares

@@ -4,7 +4,7 @@ use autokernel_core::Extents;
 
 use crate::operation::Class as _;
 use crate::rows::problem::Class;
-use crate::rows::sm80::schedule::RowsSchedule;
+use crate::rows::sm80::schedule::Sm80Schedule;
 
 /// What blocks that share a strip take beside its bytes, in microseconds: they leave their parts and learn who is last.
 const LEAVING_US: f64 = 2.0;
@@ -16,7 +16,7 @@ const WIDE_BYTES: f64 = 512.0;
 const NARROW: f64 = 0.03;
 
 /// Microseconds beside those of a launch, on a GPU that holds so many blocks at once.
-pub fn predicted_us(class: &Class, schedule: &RowsSchedule, extents: &Extents, blocks: u32, bytes_per_us: f64) -> f64 {
+pub fn predicted_us(class: &Class, schedule: &Sm80Schedule, extents: &Extents, blocks: u32, bytes_per_us: f64) -> f64 {
     let (rows, columns) = (f64::from(extents.size(0)), f64::from(extents.size(1)));
     let strip = f64::from(schedule.threads_per_row * schedule.vector);
     let strips = (columns / strip).ceil().max(1.0);
@@ -52,12 +52,12 @@ mod tests {
         let threads_along = |columns: u32| {
             let extents = extents((1 << 26) / columns, columns);
             // An H200's.
-            let blocks = |schedule: &RowsSchedule| 132 * resident_blocks(schedule, &class);
-            let us = |schedule: &RowsSchedule| predicted_us(&class, schedule, &extents, blocks(schedule), 4.656e6);
+            let blocks = |schedule: &Sm80Schedule| 132 * resident_blocks(schedule, &class);
+            let us = |schedule: &Sm80Schedule| predicted_us(&class, schedule, &extents, blocks(schedule), 4.656e6);
             let chosen = carried.iter().min_by(|left, right| us(left).total_cmp(&us(right))).unwrap();
             chosen.threads_per_row
         };
-        assert_eq!(threads_along(256), RowsSchedule::for_columns(&class, 256, Arch::SM_90A).threads_per_row);
+        assert_eq!(threads_along(256), Sm80Schedule::for_columns(&class, 256, Arch::SM_90A).threads_per_row);
         assert!(threads_along(65_536) > threads_along(256));
     }
 }

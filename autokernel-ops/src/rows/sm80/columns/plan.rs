@@ -5,7 +5,7 @@ use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, Role}
 
 use crate::body::cuda::fields;
 use crate::body::{Kind, Operand};
-use crate::rows::sm80::schedule::RowsSchedule;
+use crate::rows::sm80::schedule::Sm80Schedule;
 
 /// Threads of a block of the reference, each of which has a column.
 pub const REFERENCE_THREADS: u32 = 256;
@@ -15,12 +15,12 @@ const ROWS: u8 = 0;
 const COLUMNS: u8 = 1;
 
 /// Columns of a block.
-pub const fn strip(schedule: &RowsSchedule) -> u32 {
+pub const fn strip(schedule: &Sm80Schedule) -> u32 {
     schedule.threads_per_row * schedule.vector
 }
 
 /// The launch of the kernel called `symbol`, of which an SM holds so many blocks.
-pub fn plan(operands: &[Operand], schedule: &RowsSchedule, blocks_per_sm: u32, symbol: String) -> LaunchPlan {
+pub fn plan(operands: &[Operand], schedule: &Sm80Schedule, blocks_per_sm: u32, symbol: String) -> LaunchPlan {
     let outputs = operands.iter().filter(|operand| operand.role == Role::Output).count();
     let part = strip(schedule) * u32::try_from(outputs).unwrap_or(u32::MAX) * bytes_of::<f32>();
     let columns = Axis { dim: COLUMNS, step: strip(schedule) };

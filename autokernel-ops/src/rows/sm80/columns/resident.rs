@@ -4,7 +4,7 @@ use autokernel_core::Role;
 
 use crate::body::Kind;
 use crate::rows::problem::Class;
-use crate::rows::sm80::schedule::RowsSchedule;
+use crate::rows::sm80::schedule::Sm80Schedule;
 
 /// Registers of a thread beside vectors and sums where one matrix is read as it is, and where expressions are computed.
 const PLAIN: u32 = 28;
@@ -17,12 +17,12 @@ const FUNCTION: u32 = 32;
 const PLACE: u32 = 4;
 
 /// Sums of a block: of each thread and output a vector.
-pub fn sums(schedule: &RowsSchedule, class: &Class) -> u32 {
+pub fn sums(schedule: &Sm80Schedule, class: &Class) -> u32 {
     schedule.threads() * schedule.vector * outputs(class)
 }
 
 /// Registers of a thread, about and rather too many: the kernel is compiled for no more than leave room for as many blocks.
-pub fn registers(schedule: &RowsSchedule, class: &Class) -> u32 {
+pub fn registers(schedule: &Sm80Schedule, class: &Class) -> u32 {
     let words = |bytes: u32| (schedule.vector * bytes).div_ceil(4);
     let matrices: Vec<u32> = class.read_matrices().map(|dtype| words(dtype.bytes())).collect();
     let rows: u32 = class.read_rows().map(|dtype| words(dtype.bytes())).sum();
