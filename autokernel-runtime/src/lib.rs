@@ -22,6 +22,7 @@
 //! - [`Error`]: everything that can go wrong, each with its remedy. Nothing here panics on bad input.
 
 pub mod attention;
+mod check;
 mod cpu;
 mod datasheet;
 mod descriptor;
@@ -59,6 +60,8 @@ pub mod along_row {
 }
 
 pub use attention::PerHead;
+pub use check::MAX_EXTENT;
+pub use check::checked::{CHECKED_ENV, is_checked, set_checked};
 pub use cpu::CpuFunction;
 pub use datasheet::{Datasheet, Multiprocessor, Peak};
 pub use descriptor::{Embedded, Image, Images, KernelDescriptor, KernelVariant, image_for, symbol};
@@ -70,8 +73,6 @@ pub use emulation::Emulation;
 pub use error::{Error, Result};
 pub use gpu::{CompiledKernel, Resources};
 pub use kernel::{AnyKernel, Kernel};
-pub use launch::check::MAX_EXTENT;
-pub use launch::checked::{CHECKED_ENV, is_checked, set_checked};
 pub use operands::{
     AnyView, AnyViewMut, Argument, Batch, BatchView, BatchViewMut, Before, Column, ColumnBatch, ColumnBatchView,
     ColumnView, ColumnViewMut, Element, Heads, HeadsView, HeadsViewMut, Index, IndexView, Matrix, MatrixView,

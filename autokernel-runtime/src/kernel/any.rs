@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use cudarc::driver::CudaStream;
 
 use super::loaded::Loaded;
+use crate::check;
 use crate::device::Backend;
-use crate::launch::check;
 use crate::launch_log::{self, KernelId, Served};
 use crate::{Argument, CpuFunction, Device, Embedded, Error, Extents, KernelDescriptor, Plan, Result, select};
 

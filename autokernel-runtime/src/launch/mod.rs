@@ -1,7 +1,5 @@
 //! What a launch plan comes to for given operands, wherever it is carried out: pure arithmetic, no driver.
 
-pub(crate) mod check;
-pub(crate) mod checked;
 pub(crate) mod grid;
 pub(crate) mod pad_rows;
 mod parameter;

@@ -1,7 +1,7 @@
 //! Plans of one kernel for any extents.
 
 use super::{Candidates, Plan, Target, plan};
-use crate::launch::check;
+use crate::check;
 use crate::{Extents, KernelDescriptor, Result};
 
 /// What launches of one kernel on one GPU choose. The candidates are worked out once and each choice is remembered, as by the launches

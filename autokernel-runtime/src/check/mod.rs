@@ -1,8 +1,9 @@
 //! The one place where the operands of a launch are checked: against the signature, and so against each other.
 
+pub(crate) mod checked;
+
 use autokernel_core::{Coarse, OWN_AXIS};
 
-use super::checked;
 use crate::{Argument, Device, Error, Extents, Operand, Passed, Result, Role, Signature};
 
 /// The largest size of a dimension that a kernel takes.
