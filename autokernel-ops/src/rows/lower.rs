@@ -1,6 +1,6 @@
 //! From a body's steps to what is computed once a row and what is computed for each element.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::body::cuda::element;
 use crate::body::{Body, InPlace, Reduction, Step};
@@ -213,25 +213,41 @@ fn is_row_wise(expr: &Expr) -> bool {
 
 impl Lowered {
     /// Puts off what is written over an input until the last pass that reads it, which may read it from memory again.
+    ///
+    /// A store that waits may read another output that is written over, which then has to wait for it, too.
     fn write_over_what_no_later_pass_reads(&mut self, body: &Body) {
-        for InPlace { output, before } in &body.in_place {
-            let before = element(before);
-            let reduces = self.reduces.iter().filter(|(_, (.., expr))| self.reads(expr, &before));
-            let stores = self.stores.iter().filter(|(_, (_, expr))| self.reads(expr, &before));
-            let last = reduces.map(|(pass, _)| *pass).chain(stores.map(|(pass, _)| *pass)).max();
-            let written = self.stores.iter_mut().find(|(_, (name, _))| name == output);
-            if let (Some((pass, _)), Some(last)) = (written, last) {
-                *pass = last.max(*pass);
+        while body.in_place.iter().any(|place| self.put_off(place)) {}
+    }
+
+    /// Whether the store of an output had to be moved to a later pass.
+    fn put_off(&mut self, InPlace { output, before }: &InPlace) -> bool {
+        let last = {
+            let from = self.computed_from(element(before));
+            let reads = |expr: &Expr| expr.variables().into_iter().any(|name| from.contains(name));
+            let reduces = self.reduces.iter().filter(|(_, (.., expr))| reads(expr)).map(|(pass, _)| *pass);
+            let stores = self.stores.iter().filter(|(_, (_, expr))| reads(expr)).map(|(pass, _)| *pass);
+            reduces.chain(stores).max()
+        };
+        let written = self.stores.iter_mut().find(|(_, (name, _))| name == output);
+        match (written, last) {
+            (Some((pass, _)), Some(last)) if *pass < last => {
+                *pass = last;
+                true
             }
+            _ => false,
         }
     }
 
-    /// Whether an expression is computed from that element.
-    fn reads(&self, expr: &Expr, element: &str) -> bool {
-        let names = expr.variables();
-        names
-            .into_iter()
-            .any(|name| name == element || self.elements.get(name).is_some_and(|it| self.reads(&it.expr, element)))
+    /// The names of what is computed from that element, its own among them.
+    fn computed_from(&self, element: String) -> BTreeSet<String> {
+        let mut from = BTreeSet::from([element]);
+        // Each name is computed from those before it.
+        for name in &self.order {
+            if self.elements[name].expr.variables().into_iter().any(|name| from.contains(name)) {
+                from.insert(name.clone());
+            }
+        }
+        from
     }
 
     /// The first pass that can compute the element of that name: 0 for an operand.
@@ -267,18 +283,5 @@ impl Lowered {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::rows::cases;
-
-    /// `sum = x + skip` of [`cases::add_rms_norm`], which its last pass reads again.
-    #[test]
-    fn what_is_written_over_an_input_waits_for_the_last_pass_that_reads_it() {
-        let pass_of =
-            |body: &Body| lower(body).stores.iter().find(|(_, (name, _))| name == "sum").map(|(pass, _)| *pass);
-        let apart = cases::add_rms_norm();
-        assert_eq!(pass_of(&apart), Some(0));
-        let written = InPlace { output: "sum".to_owned(), before: "x".to_owned() };
-        assert_eq!(pass_of(&Body { in_place: vec![written], ..apart }), Some(1));
-    }
-}
+#[path = "lower_tests.rs"]
+mod tests;
