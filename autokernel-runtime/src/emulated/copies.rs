@@ -8,9 +8,9 @@ use crate::emulation::emulated;
 use crate::launch::Region;
 use crate::launch::pad_rows::{Args, RowCopy, SYMBOL, THREADS};
 use crate::launch::standins::{self, Places};
-use crate::{Dtype, Result, Role, Signature};
+use crate::{Dtype, Result, Signature};
 
-/// Puts a stand-in into `regions` for each operand that does not lie as the plan asks, and copies the inputs to them: by
+/// Puts a stand-in into `regions` for each operand that does not lie as the plan asks, and copies what is read or left there: by
 /// the module's kernel where it has one. None where every operand is used where it is.
 pub(super) fn put(
     run: &mut Run<'_>,
@@ -23,7 +23,7 @@ pub(super) fn put(
     places.put_at(scratch.0, regions);
     // The copies are of the same module, so they wait for earlier grids where its kernels do.
     let overlaps_previous = plan.kernels.iter().any(|kernel| kernel.overlaps_previous);
-    let mut inputs = places.of(signature, Role::Input);
+    let mut inputs = places.copied_before(signature);
     while let Some((first, dtype)) = inputs.next() {
         if !run.can_realign() {
             copy_rows(&mut run.gpu, &first.source, &first.target, dtype)?;
@@ -41,7 +41,7 @@ pub(super) fn put(
 
 /// Copies what was computed in stand-ins to where it belongs, as the driver would.
 pub(super) fn write_back(gpu: &mut Gpu, signature: &Signature, places: &Places) -> Result<()> {
-    let mut outputs = places.of(signature, Role::Output);
+    let mut outputs = places.copied_back(signature);
     outputs.try_for_each(|(RowCopy { source, target }, dtype)| copy_rows(gpu, &target, &source, dtype))
 }
 

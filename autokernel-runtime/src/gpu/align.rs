@@ -20,7 +20,7 @@ use super::scratch::{Pool, Scratch};
 use crate::launch::Region;
 use crate::launch::pad_rows::RowCopy;
 use crate::launch::standins::{self, Places};
-use crate::{Dtype, Error, Result, Role, Signature};
+use crate::{Dtype, Error, Result, Signature};
 
 /// The stand-ins of one launch.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) struct Tools<'t> {
 
 impl Standins {
     /// Puts a stand-in into `regions` for each operand that does not lie as `alignments` ask: in one allocation, and
-    /// the inputs copied to them. None where every operand is used where it is.
+    /// what the kernel reads or leaves copied to them. None where every operand is used where it is.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], or the driver's own error.
@@ -63,12 +63,12 @@ impl Standins {
         Ok(Some(standins))
     }
 
-    /// Copies the inputs: by the image's kernel where it has one.
+    /// Copies what the kernel reads or leaves: by the image's kernel where it has one.
     ///
     /// # Safety
     /// As [`Self::put`].
     unsafe fn copy_inputs(&self, tools: &Tools<'_>, signature: &Signature) -> Result<()> {
-        let (mut inputs, narrowest) = (self.places.of(signature, Role::Input), self.places.narrowest);
+        let (mut inputs, narrowest) = (self.places.copied_before(signature), self.places.narrowest);
         let Some(pad_rows) = tools.pad_rows else {
             return inputs.try_for_each(|(copy, dtype)| {
                 // SAFETY: by the caller's promise.
@@ -93,7 +93,7 @@ impl Standins {
     /// The originals of the outputs lie inside memory that `stream`, that of the stand-ins, may write until the copies
     /// are made.
     pub unsafe fn write_back(&self, stream: &CudaStream, signature: &Signature) -> Result<()> {
-        self.places.of(signature, Role::Output).try_for_each(|(copy, dtype)| {
+        self.places.copied_back(signature).try_for_each(|(copy, dtype)| {
             // SAFETY: the target is the caller's promise; the scratch memory lives, and is freed on this stream.
             unsafe { copy_rows(stream, copy.target, copy.source, dtype) }
         })

@@ -5,7 +5,7 @@ use autokernel_core::Alignment;
 use super::MAX_OPERANDS;
 use super::pad_rows::RowCopy;
 use super::region::{LINE, Region, Span, TMA_ALIGNMENT};
-use crate::{Dtype, Operand, Role, Signature};
+use crate::{Dtype, Operand, Passed, Role, Signature};
 
 /// From each operand that needs a stand-in to its place in scratch memory.
 #[derive(Debug, Clone, Copy)]
@@ -25,11 +25,22 @@ impl Places {
         }
     }
 
-    /// Those of the operands of one role, matrix by matrix, with their element types.
-    pub fn of(&self, signature: &Signature, role: Role) -> impl Iterator<Item = (RowCopy, Dtype)> {
+    /// Those that are copied before the launch, matrix by matrix, with their element types: inputs, and outputs of which
+    /// rows that are between no bounds stay as they are.
+    pub fn copied_before(&self, signature: &Signature) -> impl Iterator<Item = (RowCopy, Dtype)> {
+        let leaves_rows = signature.operands.iter().any(|operand| operand.passed == Passed::Bounds);
+        self.of(signature, move |role| role == Role::Input || leaves_rows)
+    }
+
+    /// Those that are copied back: the outputs.
+    pub fn copied_back(&self, signature: &Signature) -> impl Iterator<Item = (RowCopy, Dtype)> {
+        self.of(signature, |role| role == Role::Output)
+    }
+
+    fn of(&self, signature: &Signature, is_one: impl Fn(Role) -> bool) -> impl Iterator<Item = (RowCopy, Dtype)> {
         let operands = signature.operands.iter().zip(self.copies);
         let copies =
-            operands.filter_map(move |(operand, copy)| Some((copy?, operand.dtype)).filter(|_| operand.role == role));
+            operands.filter_map(move |(operand, copy)| Some((copy?, operand.dtype)).filter(|_| is_one(operand.role)));
         copies.flat_map(|(copy, dtype)| copy.matrices().map(move |copy| (copy, dtype)))
     }
 }
@@ -158,7 +169,7 @@ mod tests {
         let outer = [Span { size: 2, stride: 900 }, Span { size: 3, stride: 300 }];
         let heads = Region { stride: 26, outer, ..dense(0, 4, 8) };
         let (places, bytes) = plan(&signature(), &ALL, &[heads, dense(0, 8, 8), dense(0, 8, 8)]).unwrap();
-        let copies: Vec<_> = places.of(&signature(), Role::Input).collect();
+        let copies: Vec<_> = places.copied_before(&signature()).collect();
         let addresses = copies.iter().map(|(copy, _)| (copy.source.address, copy.target.address));
         assert_eq!(
             addresses.collect::<Vec<_>>(),
@@ -166,6 +177,21 @@ mod tests {
         );
         assert!(copies.iter().all(|(copy, _)| (copy.target.stride, copy.target.rows) == (16, 4)));
         assert_eq!(bytes, 384);
+    }
+
+    #[test]
+    fn an_output_is_copied_before_the_launch_where_rows_between_no_bounds_stay_as_they_are() {
+        let regions = [dense(0, 8, 8), dense(256, 8, 8), dense(514, 8, 8)];
+        let copied_before = |signature: &Signature| {
+            let (places, _) = plan(signature, &[Alignment { rows: true, ..ALL[2] }], &regions).unwrap();
+            assert_eq!(places.copied_back(signature).count(), 1);
+            places.copied_before(signature).count()
+        };
+        let whole = signature();
+        assert_eq!(copied_before(&whole), 0);
+        let mut packed = signature();
+        packed.operands[1].passed = Passed::Bounds;
+        assert_eq!(copied_before(&packed), 1);
     }
 
     #[test]
