@@ -2,11 +2,12 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use autokernel_core::MAX_RANK;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
 
 /// Extents in the signature's order, which their names add nothing to.
-pub(super) type Sizes = [u32; 6];
+pub(super) type Sizes = [u32; MAX_RANK];
 
 /// Places for choices; a power of two.
 const PLACES: usize = 512;
@@ -76,7 +77,7 @@ mod tests {
                     assert_eq!(round, 0, "{size} was forgotten");
                     Some(size)
                 };
-                assert_eq!(remembered.get([size, 1, 1, 0, 0, 0], choose), Some(size));
+                assert_eq!(remembered.get([size, 1, 1, 0, 0, 0, 0], choose), Some(size));
             }
         }
     }
@@ -84,7 +85,7 @@ mod tests {
     #[test]
     fn no_choice_is_not_remembered() {
         let remembered = Remembered::new();
-        assert_eq!(remembered.get([1; 6], || None::<u32>), None);
-        assert_eq!(remembered.get([1; 6], || Some(3)), Some(3));
+        assert_eq!(remembered.get([1; MAX_RANK], || None::<u32>), None);
+        assert_eq!(remembered.get([1; MAX_RANK], || Some(3)), Some(3));
     }
 }
