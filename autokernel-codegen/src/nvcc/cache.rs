@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use super::image::Image;
@@ -33,13 +34,15 @@ impl Cache {
         &self.folder
     }
 
-    /// The image stored under `key`, if all of it is there.
+    /// The image stored under `key`, if all of it is there, as long as it was stored.
     pub fn find(&self, key: &str) -> Option<Image> {
         let entry = self.folder.join(key);
-        let report = serde_json::from_slice(&std::fs::read(entry.join(REPORT)).ok()?).ok()?;
+        let stored: Stored = serde_json::from_slice(&std::fs::read(entry.join(REPORT)).ok()?).ok()?;
+        if Lengths::of(&entry).ok()? != stored.bytes {
+            return None;
+        }
         note_use(&entry.join(REPORT));
-        let image = Image { ptx: entry.join(PTX), cubin: entry.join(CUBIN), report, cached: true };
-        (image.ptx.is_file() && image.cubin.is_file()).then_some(image)
+        Some(Image { ptx: entry.join(PTX), cubin: entry.join(CUBIN), report: stored.report, cached: true })
     }
 
     /// An empty folder to compile in, removed with its owner.
@@ -56,7 +59,8 @@ impl Cache {
         for file in [SOURCE, PTX, CUBIN] {
             std::fs::rename(work.join(file), ready.join(file))?;
         }
-        std::fs::write(ready.join(REPORT), serde_json::to_vec(&report)?)?;
+        let stored = Stored { report, bytes: Lengths::of(&ready)? };
+        std::fs::write(ready.join(REPORT), serde_json::to_vec(&stored)?)?;
 
         let entry = self.folder.join(key);
         if std::fs::rename(&ready, &entry).is_err() && self.find(key).is_none() {
@@ -89,6 +93,29 @@ impl Cache {
                 let _ = std::fs::remove_dir_all(entry.path());
             }
         }
+    }
+}
+
+/// What the report of an entry holds.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    report: PtxasReport,
+    bytes: Lengths,
+}
+
+/// How long the files of an entry are, in bytes. A machine that lost its power may leave them empty.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lengths {
+    ptx: u64,
+    cubin: u64,
+}
+
+impl Lengths {
+    fn of(entry: &Path) -> std::io::Result<Self> {
+        let length = |file| std::fs::metadata(entry.join(file)).map(|file| file.len());
+        Ok(Lengths { ptx: length(PTX)?, cubin: length(CUBIN)? })
     }
 }
 

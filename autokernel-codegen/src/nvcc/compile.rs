@@ -17,7 +17,7 @@ use crate::emit::KernelSource;
 use crate::{hash, headers};
 
 /// Changes when what a cache entry holds changes.
-const CACHE_FORMAT: &str = "2";
+const CACHE_FORMAT: &str = "3";
 const FLAGS: [&str; 10] = [
     "-std=c++17",
     "-O3",

@@ -103,6 +103,18 @@ fn an_entry_that_lost_a_file_is_compiled_again() {
 }
 
 #[test]
+fn an_entry_whose_file_was_cut_short_is_compiled_again() {
+    let fake = Fake::new("works");
+    for cut in ["kernel.ptx", "kernel.cubin", "report.json"] {
+        let image = fake.compiler().compile(&kernel(), Arch::SM_80).unwrap();
+        std::fs::write(image.ptx.with_file_name(cut), "").unwrap();
+        let again = fake.compiler().compile(&kernel(), Arch::SM_80).unwrap();
+        assert!(!again.cached, "{cut}");
+        assert_ne!(std::fs::read_to_string(again.ptx.with_file_name(cut)).unwrap(), "", "{cut}");
+    }
+}
+
+#[test]
 fn a_cache_that_was_deleted_is_made_again() {
     let fake = Fake::new("works");
     let compiler = fake.compiler();
