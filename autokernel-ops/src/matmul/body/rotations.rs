@@ -70,6 +70,13 @@ fn value(checker: &mut Checker<'_>, written: &Written, place: Place, fetch: &Fet
             names.extend(step.expr().variables());
         }
     }
+    if let Some(it) = body.in_place.iter().find(|it| names.contains(&it.before.as_str())) {
+        let message = format!(
+            "`{}` is read by a partner, and may be written before; pass what is read as an operand of its own",
+            it.output
+        );
+        checker.complain(place, message);
+    }
     if names.iter().any(|name| seen(name)) {
         let message =
             format!("`{}` sees partners itself; what partners see of each other is computed without", fetch.of);
