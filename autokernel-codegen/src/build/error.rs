@@ -26,6 +26,14 @@ pub enum BuildError {
     /// Not called from a build script.
     #[error("{0} is not set; call this from a build script")]
     NotABuildScript(&'static str),
+    /// The manifest holds what JSON cannot.
+    #[error("{}: {reason}; move the crate and its target folder to paths of UTF-8", .path.display())]
+    Unwritten {
+        /// The manifest.
+        path: PathBuf,
+        /// What is wrong.
+        reason: serde_json::Error,
+    },
     /// A file could not be read or written.
     #[error("{path}: {source}; check that it exists and that the target folder is writable", path = .path.display())]
     Io {
@@ -37,6 +45,12 @@ pub enum BuildError {
 }
 
 impl BuildError {
+    /// A manifest that JSON cannot hold: one of its paths is no UTF-8.
+    pub(super) fn unwritten(path: &Path) -> impl FnOnce(serde_json::Error) -> BuildError {
+        let path = path.to_owned();
+        move |reason| BuildError::Unwritten { path, reason }
+    }
+
     pub(super) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> BuildError {
         let path = path.to_owned();
         move |source| BuildError::Io { path, source }

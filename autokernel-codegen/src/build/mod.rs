@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use crate::config::Config;
 use crate::function::Functions;
-use crate::nvcc::{Compiler, Nvcc, SEARCH_ENV};
+use crate::nvcc::{COMPILE_ENV, Compiler, Nvcc, SEARCH_ENV};
 use crate::problem::Problem;
 use error::env;
 
@@ -77,7 +77,7 @@ impl Build {
         let manifest =
             Manifest { codegen, crate_root: root.to_owned(), nvcc, not_compiled, functions, misplaced, plans };
         let path = out.join("manifest.json");
-        let text = serde_json::to_string_pretty(&manifest).expect("a manifest has only string keys");
+        let text = serde_json::to_string_pretty(&manifest).map_err(BuildError::unwritten(&path))?;
         kernels::write_if_changed(&path, text.as_bytes()).map_err(BuildError::io(&path))?;
         println!("cargo::rustc-env={MANIFEST_ENV}={}", path.display());
         Ok(manifest)
@@ -125,14 +125,17 @@ impl Build {
 }
 
 fn find_compiler(root: &Path, cache: &Path) -> Result<(Option<Compiler>, Option<String>), BuildError> {
-    for name in SEARCH_ENV.into_iter().chain([SKIP_NVCC_ENV]) {
+    for name in SEARCH_ENV.into_iter().chain(COMPILE_ENV).chain([SKIP_NVCC_ENV]) {
         println!("cargo::rerun-if-env-changed={name}");
     }
     if std::env::var_os(SKIP_NVCC_ENV).is_some_and(|skip| !skip.is_empty() && skip != "0") {
         return Ok((None, Some(format!("{SKIP_NVCC_ENV} was set; build again without it"))));
     }
     match Nvcc::locate(root, cache) {
-        Ok(nvcc) => Ok((Some(Compiler::new(nvcc, cache.to_owned())), None)),
+        Ok(nvcc) => {
+            println!("cargo::rerun-if-changed={}", nvcc.path.display());
+            Ok((Some(Compiler::new(nvcc, cache.to_owned())), None))
+        }
         Err(missing) if missing.is_none_here() => {
             println!("cargo::warning=autokernel: kernels will run on the CPU backend: {missing}");
             Ok((None, Some(missing.to_string())))

@@ -33,7 +33,8 @@ pub enum LocateError {
     /// It is nowhere.
     #[error(
         "nvcc was not found in AUTOKERNEL_NVCC, CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda, .toolchain or the Python \
-         environment; install the CUDA toolkit, or run `cargo xtask setup` in an autokernel checkout, and build again"
+         environment; install the CUDA toolkit, or run `cargo xtask setup` in an autokernel checkout, then touch build.rs and build \
+         again"
     )]
     NotFound,
     /// `AUTOKERNEL_NVCC` points nowhere.
@@ -42,7 +43,7 @@ pub enum LocateError {
     /// It knows no tensor maps and no `sm_90a`.
     #[error(
         "{} is nvcc {version}, and autokernel's kernels need {OLDEST} or later; install a newer CUDA toolkit, or run \
-         `cargo xtask setup` in an autokernel checkout, and build again",
+         `cargo xtask setup` in an autokernel checkout, then touch build.rs and build again",
         .path.display()
     )]
     TooOld {
