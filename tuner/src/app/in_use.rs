@@ -1,5 +1,6 @@
 //! The configs that a build reads: what winners are held against and where they are written.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use autokernel_codegen::config::{Config, ConfigError, Entry};
@@ -79,11 +80,21 @@ pub fn put(config: &mut Config, entries: &[Entry]) {
 }
 
 /// Replaces the file at `path` by itself with `entries`. It is read again first, so that what others changed meanwhile
-/// stays.
+/// stays; another tuner that writes it waits until this one has.
 pub fn write(path: &Path, entries: &[Entry]) -> Result<(), AppError> {
+    let _held = hold_folder(path);
     let mut config = if path.exists() { Config::load(path)? } else { Config::default() };
     put(&mut config, entries);
     save(&config, path)
+}
+
+/// The folder of `path`, locked until this is dropped: the file itself is another one after each writing. None where a
+/// folder cannot be locked, as on some network file systems: two tuners that end at once may lose an entry there.
+fn hold_folder(path: &Path) -> Option<File> {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = File::open(folder).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
 }
 
 /// Replaces the file at `path` by `config`.
