@@ -195,13 +195,9 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "registers",
-        words: "vectors * (registers of a vector of each input, or of what is kept if that is more) + 2 * vector + 16 (8 * vectors where nothing is \
-                reduced, or read or written elsewhere than in its row and column), \
-                and 3 for each operand but indices beyond 5, and 4 for each function beyond the first, but at least 64 (32 there), and 8 * vectors where nothing is reduced and something read or written elsewhere, and what a \
-                vector of each Row takes beyond 8, and 3 * vector for each reduction of a pass, or output, and Row \
-                beyond 3, and 48 for 8 vectors unless blocks stay, and 16 where inputs of more than 3 matrices are kept, is at most 255, and at most 65536 / threads; of a reduction along columns it is vectors * \
-                (registers of a vector of each matrix, and 1 for each Column) + vector for each output and Row, and 28 for one matrix alone, else 36, \
-                12 without cluster, 32 and more for functions, and 4 for each vector of an operand beyond the first",
+        words: "vectors * (registers of a vector of each input, or of what is kept if that is more) + 2 * vector + 16, but at least 64, and what \
+                many operands, functions, reductions and Rows take beside (docs/schedules.md), is at most 255, and at most \
+                65536 / threads",
         holds: |s, class, _| registers(s, class) <= available(s),
         reason: |s, class, _| {
             let (needed, available) = (registers(s, class), available(s));
