@@ -1,8 +1,8 @@
 //! CUDA kernels that are specialised when your crate is built.
 //!
 //! You write one attribute; the build emits a CUDA kernel for exactly your operation, element types, epilogue and, if
-//! you give them, dimensions, with the schedule that was measured fastest on your GPU. No CUDA to write, no JIT pause
-//! at start-up, stable Rust.
+//! you give them, dimensions, by a schedule that was tuned for your shape, or the one that a model fitted to measurements
+//! expects to be fastest. No CUDA to write, no JIT pause at start-up, stable Rust.
 //!
 //! ```
 //! use autokernel::{Device, Matrix, bf16, builtin};
@@ -32,7 +32,8 @@
 //! ```
 //!
 //! then write [`macro@fused_matmul`] or [`macro@matmul`] on a function without a body, [`macro@fused_matmul`] on one whose body
-//! says what becomes of a product, [`macro@rows`] on one whose body is arithmetic on one element and reductions along a row, [`macro@attention`], or [`macro@routing`] for a mixture of experts. What bodies have in common stands in functions marked
+//! says what becomes of a product, [`macro@rows`] on one whose body is arithmetic on one element and reductions along a row,
+//! [`macro@attention`], or [`macro@routing`] for a mixture of experts. What bodies have in common stands in functions marked
 //! [`macro@function`]. The schedules come from
 //! `best_config.json`: your crate's own where it has one, else those shipped with autokernel.
 //!
