@@ -10,7 +10,6 @@ pub mod emit;
 mod extents;
 mod geometry;
 pub mod inputs;
-mod knobs;
 mod many;
 pub mod model;
 mod operation;

@@ -8,10 +8,11 @@ mod space;
 use autokernel_core::Arch;
 
 use crate::family::Family;
+use crate::knob::schedule;
 use crate::matmul::geometry::Geometry;
-use crate::matmul::knobs::schedule;
 use crate::matmul::many::Many;
 use crate::matmul::problem::{Class, Layout};
+use crate::matmul::raster::Raster;
 
 pub use default::portfolio;
 pub use plan::{constants, plan};
@@ -63,6 +64,8 @@ schedule! {
         overlap: bool, "`false`, `true`; `true` on Hopper alone",
         "`true`.", { reluctance: 1, is_variant: true };
     }
+    /// The order of tiles.
+    raster: Raster { order, group }
 }
 
 /// Whether there is such a kernel for problems of `class`, by some schedule.

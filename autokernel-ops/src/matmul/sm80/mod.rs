@@ -4,9 +4,10 @@ mod plan;
 mod rules;
 
 use crate::family::Family;
+use crate::knob::schedule;
 use crate::matmul::geometry::Geometry;
-use crate::matmul::knobs::schedule;
 use crate::matmul::problem::Class;
+use crate::matmul::raster::Raster;
 use crate::stated::stated;
 
 pub use plan::{constants, plan};
@@ -49,6 +50,8 @@ schedule! {
         "3 or 4 for large tiles, 5 or 6 for small ones.",
         { reluctance: 1, is_variant: true };
     }
+    /// The order of tiles.
+    raster: Raster { order, group }
 }
 
 impl Sm80Schedule {

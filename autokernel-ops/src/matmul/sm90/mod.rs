@@ -11,10 +11,9 @@ mod sharing;
 use autokernel_core::{Dtype, TileBox};
 
 use crate::family::Family;
-use crate::knob::choices;
+use crate::knob::{choices, schedule};
 use crate::matmul::block_scales::AT_ONCE;
 use crate::matmul::geometry::Geometry;
-use crate::matmul::knobs::schedule;
 use crate::matmul::problem::Class;
 use crate::matmul::raster::Raster;
 use crate::matmul::weights::Weights;
@@ -146,6 +145,8 @@ schedule! {
          contributors. Costs no compile.",
         { reluctance: 32, is_variant: true };
     }
+    /// The order of tiles.
+    raster: Raster { order, group }
 }
 
 impl Sm90Schedule {
