@@ -3,7 +3,7 @@ use crate::epilogue::Epilogue;
 use crate::matmul::problem::{Class, Layout, Problem};
 use crate::operation;
 use crate::space::Space;
-use autokernel_core::Dtype;
+use autokernel_core::{Arch, Dtype};
 
 fn class(layout: Layout) -> Class {
     Problem::new(Dtype::Bf16, layout, Epilogue::identity()).class()

@@ -5,6 +5,8 @@ mod plan;
 mod rules;
 mod space;
 
+use std::fmt;
+
 use autokernel_core::Arch;
 
 use crate::family::Family;
@@ -77,6 +79,15 @@ pub fn serves(class: &Class) -> bool {
     let is_element_wise =
         class.statistics() == 0 && class.writes_c() && class.partners().is_none() && class.made().is_none();
     is_plain && is_one && is_element_wise
+}
+
+impl fmt::Display for SkinnySchedule {
+    /// One short line: `skinny_sm80 16x64x4096 s2 warps 8 overlap along_m/1`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SkinnySchedule { tile_m, tile_n, tile_k, warps, stages, overlap, raster } = self;
+        let overlap = if *overlap { "overlap " } else { "" };
+        write!(f, "skinny_sm80 {tile_m}x{tile_n}x{tile_k} s{stages} warps {warps} {overlap}{raster}")
+    }
 }
 
 impl SkinnySchedule {

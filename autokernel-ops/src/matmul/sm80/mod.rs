@@ -3,6 +3,8 @@
 mod plan;
 mod rules;
 
+use std::fmt;
+
 use crate::family::Family;
 use crate::knob::schedule;
 use crate::matmul::geometry::Geometry;
@@ -52,6 +54,14 @@ schedule! {
     }
     /// The order of tiles.
     raster: Raster { order, group }
+}
+
+impl fmt::Display for Sm80Schedule {
+    /// One short line: `sm80 128x128x32 s4 warps 2x2 along_m/8`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Sm80Schedule { tile_m, tile_n, tile_k, warps_m, warps_n, stages, raster } = self;
+        write!(f, "sm80 {tile_m}x{tile_n}x{tile_k} s{stages} warps {warps_m}x{warps_n} {raster}")
+    }
 }
 
 impl Sm80Schedule {

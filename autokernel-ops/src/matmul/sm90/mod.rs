@@ -2,6 +2,7 @@
 
 mod heights;
 mod image;
+mod line;
 mod operand_load;
 mod plan;
 mod registers;
