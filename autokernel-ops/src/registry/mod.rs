@@ -1,6 +1,7 @@
 //! Every operation and every kernel family, a line each. What is not in an operation's room reaches it through here.
 
 mod families;
+mod forward;
 mod operations;
 mod products;
 
@@ -10,6 +11,7 @@ use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature};
 use serde::{Deserialize, Serialize};
 
 use self::families::families;
+use self::forward::forward;
 use self::operations::operations;
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::family::{Family, OtherFamily};
