@@ -5,23 +5,12 @@ use std::fmt;
 use crate::operands::layout::Layout;
 use crate::operands::view::Storage;
 use crate::{
-    AnyViewMut, Argument, ColumnView, Device, Dim, Error, Extents, Index, IndexView, Matrix, MatrixView, MatrixViewMut,
-    Result, dim,
+    AnyViewMut, Argument, ColumnView, Device, Error, Index, IndexView, Matrix, MatrixView, MatrixViewMut, Result,
 };
 
+pub use autokernel_ops::routing::{DIMS, extents};
+
 pub use crate::cpu::routing as on_cpu;
-
-/// The dimensions of routing, in order: choices are the experts of each token.
-pub const DIMS: [Dim; 3] = [dim("tokens"), dim("experts"), dim("top_k")];
-
-/// The extents of so many tokens, each computed by `choices` of `experts`.
-///
-/// ```
-/// assert_eq!(autokernel_runtime::routing::extents(4096, 64, 6).to_string(), "4096x64x6");
-/// ```
-pub const fn extents(tokens: u32, experts: u32, choices: u32) -> Extents {
-    Extents::new([(DIMS[0], tokens), (DIMS[1], experts), (DIMS[2], choices)])
-}
 
 /// Which experts compute each token, in device memory: what `#[autokernel::routing]` writes and the kernels of a mixture of experts
 /// read, without a look by the host.

@@ -1,21 +1,8 @@
 //! Row-wise kernels: their extents, and what a body's reductions are on the CPU.
 
-use crate::{Dim, Extents, dim};
-
 pub use crate::cpu::{Columns, Pick, RowFunction, rows as on_cpu};
 pub use autokernel_ops::body::{Kind, Reduction};
-
-/// The dimensions of a row-wise kernel, in order.
-pub const DIMS: [Dim; 2] = [dim("rows"), dim("columns")];
-
-/// The extents of `rows` rows of `columns` elements.
-///
-/// ```
-/// assert_eq!(autokernel_runtime::rows::extents(128, 4096).to_string(), "128x4096");
-/// ```
-pub const fn extents(rows: u32, columns: u32) -> Extents {
-    Extents::new([(DIMS[0], rows), (DIMS[1], columns)])
-}
+pub use autokernel_ops::rows::plan::{DIMS, extents};
 
 /// The sum of a row's values. It is kept in `f64`: no order of additions in `f32` is closer.
 pub fn row_sum(values: impl Iterator<Item = f32>) -> f32 {
@@ -56,11 +43,6 @@ pub fn partners(values: &[f32], columns: Columns) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_dimensions_are_those_of_the_operation() {
-        assert_eq!(DIMS, autokernel_ops::rows::plan::DIMS);
-    }
 
     #[test]
     fn reductions_pass_over_nan_and_have_a_value_for_an_empty_row() {
