@@ -88,18 +88,21 @@ pub mod builtin;
 struct GuideOfBurn;
 
 pub use autokernel_macros::{attention, function, fused_matmul, matmul, routing, rows};
-pub use autokernel_runtime::*;
+pub use autokernel_runtime::{attention, matmul, roofline, routing, rows, timing};
 
-/// What generated code names. Not part of the public interface.
 #[doc(hidden)]
-pub mod __private {
-    pub use autokernel_core::{erf, fingerprint};
-    pub use autokernel_runtime::matmul::{
-        Groups, body_of_batch_on_cpu as matmul_body_of_batch_on_cpu,
-        body_of_groups_on_cpu as matmul_body_of_groups_on_cpu, body_on_cpu as matmul_body_on_cpu,
-        body_with_tables_on_cpu as matmul_body_with_tables_on_cpu, on_cpu as matmul_on_cpu,
-    };
-    pub use autokernel_runtime::rows::{partners, row_max, row_mean, row_min, row_sum};
-    pub use autokernel_runtime::{Before, Embedded, Images};
-    pub use autokernel_runtime::{along_row, epilogues, scale_blocks};
-}
+pub use autokernel_runtime::__private;
+
+pub use autokernel_runtime::{
+    AnyKernel, AnyView, AnyViewMut, Arch, Argument, Batch, BatchView, BatchViewMut, CHECKED_ENV, Column, ColumnBatch,
+    ColumnBatchView, ColumnView, ColumnViewMut, CompiledKernel, ComputeCapability, CpuFunction, Datasheet, Device,
+    DeviceInfo, Dim, Dimension, Dtype, Element, Embedded, Error, Extents, Features, Heads, HeadsView, HeadsViewMut,
+    Image, Images, Index, IndexView, Kernel, KernelDescriptor, KernelVariant, LaunchPlan, MAX_EXTENT, Matrix,
+    MatrixView, MatrixViewMut, Multiprocessor, Number, Operand, PageTable, PageTableView, ParseExtentsError, Passed,
+    Peak, PerHead, Plan, Planner, Reason, Resources, Result, Role, Routes, Row, RowBatch, RowBatchView, RowNumber,
+    RowView, RowViewMut, Scalar, ScalarView, ScalarViewMut, Signature, Span, Target, Tuned, bf16, cudarc, dim, e4m3,
+    e5m2, f16, i4x2, image_for, is_checked, pack, plan_for, quantise, quantise_blocks, quantise_with_zeros,
+    scale_blocks, set_checked, symbol, unpack,
+};
+#[cfg(feature = "emulator")]
+pub use autokernel_runtime::{EmulatedKernel, Emulation, emulator};

@@ -1,4 +1,4 @@
-//! Routing: its extents, what its kernels leave, and what computes it on the CPU.
+//! Routing: its extents, and what its kernels leave.
 
 use std::fmt;
 
@@ -9,8 +9,6 @@ use crate::{
 };
 
 pub use autokernel_ops::routing::{DIMS, extents};
-
-pub use crate::cpu::routing as on_cpu;
 
 /// Which experts compute each token, in device memory: what `#[autokernel::routing]` writes and the kernels of a mixture of experts
 /// read, without a look by the host.
@@ -153,7 +151,7 @@ mod tests {
         let scores = Matrix::from_slice(&Device::cpu(), &scores, 4, 3).unwrap();
         let mut routes = Routes::zeros(&Device::cpu(), 4, 3, 2).unwrap();
         let [weights, offsets, order, rows] = routes.arguments();
-        on_cpu(&mut [(&scores).into(), weights, offsets, order, rows], false).unwrap();
+        crate::cpu::routing(&mut [(&scores).into(), weights, offsets, order, rows], false).unwrap();
         // Chosen: 1 and 2, 0 and 1, 2 and 1, 0 and 1.
         assert_eq!(routes.offsets().to_vec().unwrap(), [0, 2, 6, 8]);
         assert_eq!(routes.tokens().to_vec().unwrap(), [1, 3, 0, 1, 2, 3, 0, 2]);

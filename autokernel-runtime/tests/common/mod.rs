@@ -51,8 +51,9 @@ pub fn without_images<I: Element, O: Element>(layout: Layout, cpu: CpuFunction) 
 #[macro_export]
 macro_rules! kernel {
     ($input:ty, $output:ty, $layout:expr, $epilogue:expr) => {{
-        use autokernel_runtime::matmul::{Layout, on_cpu};
-        const ALONG_ROW: autokernel_runtime::matmul::RowEpilogue = |sums| {
+        use autokernel_runtime::__private::{RowEpilogue, matmul_on_cpu as on_cpu};
+        use autokernel_runtime::matmul::Layout;
+        const ALONG_ROW: RowEpilogue = |sums| {
             let epilogue: fn(f32) -> f32 = $epilogue;
             sums.iter_mut().for_each(|sum| *sum = epilogue(*sum));
         };

@@ -7,11 +7,11 @@ mod common;
 use std::sync::LazyLock;
 
 use autokernel_core::{Grid, KernelStep, Provenance, Residency};
+use autokernel_runtime::__private::{along_row, matmul_on_cpu};
 use autokernel_runtime::matmul::extents;
 use autokernel_runtime::{
     Arch, ComputeCapability, Device, Dtype, Error, Extents, Features, Image, Images, Kernel, KernelDescriptor,
-    KernelVariant, LaunchPlan, Plan, Planner, Reason, Target, Tuned, along_row, bf16, dim, image_for, matmul, plan_for,
-    symbol,
+    KernelVariant, LaunchPlan, Plan, Planner, Reason, Target, Tuned, bf16, dim, image_for, matmul, plan_for, symbol,
 };
 
 const PTX: &[u8] = b".version 8.0";
@@ -187,7 +187,7 @@ fn a_plan_reads_as_one_sentence_with_its_provenance() {
 #[test]
 fn on_the_cpu_the_plan_is_the_cpu_and_needs_no_image() {
     let cpu: autokernel_runtime::CpuFunction =
-        |arguments| matmul::on_cpu(arguments, matmul::Layout::Nt, |sums| along_row::leaky_relu(sums, 0.01));
+        |arguments| matmul_on_cpu(arguments, matmul::Layout::Nt, |sums| along_row::leaky_relu(sums, 0.01));
     // SAFETY: nothing here is ever loaded; the CPU does not look at images.
     let linear = unsafe { Kernel::<bf16, bf16>::from_descriptor(LINEAR.clone(), cpu) };
     assert!(matches!(linear.plan(&Device::cpu(), extents(1, 2, 3)).unwrap(), Plan::Cpu));
