@@ -5,7 +5,7 @@ use gpu_tests::check::Case;
 use gpu_tests::compiled::Variants;
 use gpu_tests::host::Values;
 use gpu_tests::kernels::{Declared, catalogue, f32_out};
-use gpu_tests::placement::Placement;
+use gpu_tests::place::Place;
 use gpu_tests::{shapes, skip};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -13,7 +13,7 @@ use rand::rngs::StdRng;
 fn check_on_cpu(kernel: Declared, shape: Extents, values: Values, rng: &mut StdRng, seed: u64) {
     let problem = &kernel.problem();
     let shape = shapes::with_known(&shape, problem);
-    let placements = shapes::placements(&shape, problem, |rows, columns| Placement::random(rng, rows, columns));
+    let placements = shapes::placements(&shape, problem, |rows, columns| Place::random(rng, rows, columns));
     let device = Device::cpu();
     let case = Case { device: &device, problem, epilogue: &kernel.epilogue, shape, placements, seed };
     kernel.check(&case, values, &Variants::none()).unwrap_or_else(|report| panic!("{report}"));
