@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use autokernel_core::{Arch, Dim, Extents, LaunchPlan, Signature};
+use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Signature};
 
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::family::{Family, OtherFamily};
@@ -143,6 +143,11 @@ pub trait Class: fmt::Display {
 
     /// What must be computed and moved at least.
     fn work(&self, extents: &Extents) -> Work;
+
+    /// The type that its matrix units multiply, by which their rate is known; none where they have nothing to do.
+    fn multiplies(&self) -> Option<Dtype> {
+        None
+    }
 
     /// How far `other` is from this class, as a source of schedules: 0 is the class itself, none is unusable.
     fn distance(&self, other: &Self) -> Option<u32>;

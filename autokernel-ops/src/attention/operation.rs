@@ -166,6 +166,10 @@ impl operation::Class for Class {
         declare::ATTRIBUTE.name
     }
 
+    fn multiplies(&self) -> Option<Dtype> {
+        Some(self.dtype)
+    }
+
     /// A causal problem's as if queries were as many as keys; of a window's width a class knows nothing.
     fn work(&self, extents: &Extents) -> Work {
         let Sizes { queries, keys, .. } = Sizes::of(extents);

@@ -257,6 +257,10 @@ impl operation::Class for Class {
         if self.body.is_none() && self.epilogue == Epilogue::identity().class() { "matmul" } else { "fused_matmul" }
     }
 
+    fn multiplies(&self) -> Option<Dtype> {
+        Some(self.input)
+    }
+
     /// What is computed of the sums is too few operations to count.
     fn work(&self, extents: &Extents) -> Work {
         let [m, n, k] = sizes(extents).map(f64::from);

@@ -154,6 +154,9 @@ macro_rules! operations {
                 /// What must be computed and moved at least.
                 fn work(&self, extents: &Extents) -> Work;
 
+                /// The type that its matrix units multiply; none where they have nothing to do.
+                fn multiplies(&self) -> Option<Dtype>;
+
                 /// The families that serve it on `arch`, best first.
                 fn families(&self, arch: Arch) -> &'static [Family];
 
