@@ -5,8 +5,8 @@ use std::fmt;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::matmul::model::Machine;
 use autokernel_core::ComputeCapability;
-use autokernel_runtime::Datasheet;
 use autokernel_runtime::roofline::Roofline;
+use autokernel_runtime::{Datasheet, Peak};
 use serde::{Deserialize, Serialize};
 
 /// A GPU, as far as schedules depend on it. Measured figures where they were measured, else the data sheet's.
@@ -71,13 +71,21 @@ impl GpuFacts {
         (roof.peak_tflops > 0.0 && roof.bandwidth_gb_s > 0.0).then_some(roof)
     }
 
-    /// The same, as the model sees it.
-    pub fn machine(&self) -> Machine {
-        let &GpuFacts { sm_count, matrix_tflops, memory_gb_per_s, .. } = self;
+    /// The GPU as the model sees it that predicts what multiplies `input`; none for what multiplies nothing.
+    pub fn machine(&self, input: Option<Dtype>) -> Machine {
+        let &GpuFacts { sm_count, memory_gb_per_s, .. } = self;
+        let matrix_tflops = self.matrix_tflops * self.over_16_bits(input);
         // One that no datasheet describes is taken for an H100, as when it launches, and so is a memory whose clock nobody tells.
         let memory_gb_per_s = if memory_gb_per_s > 0.0 { memory_gb_per_s } else { H100_GB_PER_S };
         let capability = Datasheet::find(&self.name).map_or(ComputeCapability::new(9, 0), |sheet| sheet.capability);
         Machine { capability, sm_count, matrix_tflops, memory_gb_per_s }
+    }
+
+    /// The matrix units' rate for that type over the one for 16 bits; 1 where no datasheet tells it.
+    fn over_16_bits(&self, input: Option<Dtype>) -> f64 {
+        let peak = Datasheet::of_driver_name(&self.name).map(|sheet| sheet.peak);
+        let share = |peak: Peak| Some(peak.of(input?)? / peak.f16_tflops);
+        peak.and_then(share).unwrap_or(1.0)
     }
 }
 
@@ -96,5 +104,23 @@ impl fmt::Display for GpuFacts {
             known if known > 0.0 => write!(f, "- matrix units: {known:.0} TFLOP/s"),
             _ => write!(f, "- matrix units: their ceiling is not known"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chosen::tests::H200;
+
+    #[test]
+    fn what_a_problem_multiplies_is_multiplied_at_its_own_rate() {
+        let gpu: GpuFacts = serde_json::from_str(H200).unwrap();
+        let rate = |gpu: &GpuFacts, input| gpu.machine(input).matrix_tflops;
+        let of_types = [Some(Dtype::F32), None, Some(Dtype::Bf16), Some(Dtype::E4m3)].map(|input| rate(&gpu, input));
+        assert_eq!(of_types, [494.7, 989.4, 989.4, 1978.8]);
+        let measured = GpuFacts { matrix_tflops: 800.0, ..gpu.clone() };
+        assert_eq!(rate(&measured, Some(Dtype::I8)), 1600.0);
+        let unknown = GpuFacts { name: "new".to_owned(), ..gpu };
+        assert_eq!(rate(&unknown, Some(Dtype::I8)), 989.4);
     }
 }
