@@ -79,7 +79,7 @@ pub use attention::PerHead;
 pub use check::MAX_EXTENT;
 pub use check::checked::{CHECKED_ENV, is_checked, set_checked};
 pub use cpu::CpuFunction;
-pub use datasheet::{Datasheet, Multiprocessor, Peak};
+pub use datasheet::{Datasheet, Peak};
 pub use descriptor::{Embedded, Image, Images, KernelDescriptor, KernelVariant, image_for, symbol};
 pub use device::{Device, DeviceInfo};
 #[cfg(feature = "emulator")]
@@ -98,6 +98,7 @@ pub use operands::{
 pub use routing::Routes;
 pub use select::{Plan, Planner, Reason, Target, plan_for};
 
+pub use autokernel_core::gpu::Multiprocessor;
 pub use autokernel_core::{
     Arch, ComputeCapability, Dim, Dimension, Dtype, Extents, Features, LaunchPlan, Operand, ParseExtentsError, Passed,
     Role, Signature, Span, Tuned, dim,

@@ -1,11 +1,9 @@
 //! What NVIDIA publishes of GPUs: enough to reason about a kernel without the GPU.
 
-mod multiprocessor;
 mod peak;
 mod sheet;
 mod table;
 
-pub use multiprocessor::Multiprocessor;
 pub use peak::Peak;
 pub use sheet::Datasheet;
 

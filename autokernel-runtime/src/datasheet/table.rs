@@ -1,9 +1,8 @@
 //! The GPUs, oldest first.
 
-use super::multiprocessor::Multiprocessor;
 use super::peak::Peak;
 use super::sheet::Datasheet;
-use crate::ComputeCapability;
+use crate::{ComputeCapability, Multiprocessor};
 
 /// A row of the table, without what its compute capability decides.
 struct Row {

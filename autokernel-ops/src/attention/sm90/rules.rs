@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use autokernel_core::Arch;
+use autokernel_core::gpu::{MAX_REGISTERS, Multiprocessor, REGISTERS_PER_SM};
 
 use super::schedule::Sm90Schedule as S;
 use crate::attention::dims::{self, DIM_STEP};
@@ -22,7 +23,7 @@ const SLOTS: u32 = 2;
 const SLOT_BYTES: u32 = 4;
 /// What aligns the first panel.
 const ATOM_BYTES: u32 = 1024;
-const MAX_SHARED_BYTES: u32 = 232_448;
+const MAX_SHARED_BYTES: u32 = Multiprocessor::HOPPER.shared_bytes_per_block;
 /// Registers of a consumer's thread beside scores, weights and sums.
 const WORKING_REGISTERS: u32 = 26;
 /// Those of exponentials that are computed by multiplications and additions, of blocks of more keys than that, or of scores with bounds
@@ -55,7 +56,7 @@ impl S {
 
     /// Registers that ptxas may give a thread: all that an SM has for a block, in steps of 8.
     pub fn registers(&self) -> u32 {
-        (65_536 / self.threads() / 8 * 8).min(255)
+        (REGISTERS_PER_SM / self.threads() / 8 * 8).min(MAX_REGISTERS)
     }
 
     /// Registers of a consumer's thread once the loading warpgroup has given up most of its own; `kConsumerRegisters` in CUDA.

@@ -8,6 +8,7 @@ mod space;
 use std::fmt;
 
 use autokernel_core::Arch;
+use autokernel_core::gpu::{Multiprocessor, RESERVED_SHARED_BYTES, WARP_THREADS};
 
 use crate::family::Family;
 use crate::knob::schedule;
@@ -21,7 +22,6 @@ pub use plan::{constants, plan};
 pub use rules::RULES;
 pub use space::images;
 
-const WARP_THREADS: u32 = 32;
 /// Elements of a word of 16 bytes, and so the places within one at which a row may begin.
 const WORD_ELEMENTS: u32 = 8;
 /// `mma.m16n8k16`: 16 columns of C by 8 rows of it.
@@ -32,12 +32,8 @@ const MMA_K: u32 = 16;
 const WORKING_REGISTERS: u32 = 76;
 /// And of lanes that shift what they load.
 const SHIFTING_REGISTERS: u32 = 12;
-/// What one multiprocessor has, and how many blocks have use for it.
-const REGISTER_FILE: u32 = 65_536;
-const SHARED_BYTES_PER_SM: u32 = 228 << 10;
-/// Of each block, beside its own.
-const SHARED_BYTES_OF_SYSTEM: u32 = 1 << 10;
-const MAX_BLOCKS_PER_SM: u32 = 4;
+/// How many blocks of a multiprocessor have use for it.
+pub(super) const MAX_BLOCKS_PER_SM: u32 = 4;
 
 schedule! {
     /// A schedule of the skinny_sm80 family.
@@ -108,7 +104,7 @@ impl SkinnySchedule {
         self.accumulators() + self.tile_n / 4 * self.stages + WORKING_REGISTERS
     }
 
-    fn registers_for(&self, class: &Class) -> u32 {
+    pub(super) fn registers_for(&self, class: &Class) -> u32 {
         let (words, shifting) =
             if class.layout.transpose_b() { (self.tile_n / 4, SHIFTING_REGISTERS) } else { (self.tile_n / 16, 0) };
         self.accumulators() + (4 * words * self.stages).max(class.body_registers()) + WORKING_REGISTERS + shifting
@@ -119,11 +115,12 @@ impl SkinnySchedule {
         self.tile_m * self.tile_n / WARP_THREADS
     }
 
-    /// Blocks for which a multiprocessor has registers and, as Hopper's has most of it, shared memory.
-    pub(super) fn blocks_per_sm(&self, class: &Class) -> u32 {
-        let by_registers = REGISTER_FILE / (self.registers_for(class) * self.threads()).max(1);
-        let by_shared = SHARED_BYTES_PER_SM / (self.shared_bytes(class) + SHARED_BYTES_OF_SYSTEM);
-        by_registers.min(by_shared).clamp(1, MAX_BLOCKS_PER_SM)
+    /// Blocks for which a multiprocessor like `sm` has registers and shared memory, and use.
+    fn blocks_per_sm(&self, class: &Class, sm: Multiprocessor) -> u32 {
+        let by_registers = sm.registers / (self.registers_for(class) * self.threads()).max(1);
+        let by_shared = sm.shared_bytes / (self.shared_bytes(class) + RESERVED_SHARED_BYTES);
+        let by_threads = sm.threads / self.threads().max(1);
+        by_registers.min(by_shared).min(by_threads).clamp(1, MAX_BLOCKS_PER_SM)
     }
 
     /// Columns of `C` of a tile: where rows of `B` begin at different places within a word, the words that a tile loads of each

@@ -5,6 +5,8 @@ mod rules;
 
 use std::fmt;
 
+use autokernel_core::gpu::WARP_THREADS;
+
 use crate::family::Family;
 use crate::knob::schedule;
 use crate::matmul::geometry::Geometry;
@@ -15,7 +17,6 @@ use crate::stated::stated;
 pub use plan::{constants, plan};
 pub use rules::{MOST_COLUMNS_OF_A_WARP, RULES};
 
-const WARP_THREADS: u32 = 32;
 /// Registers beside accumulators and operand fragments: addresses, counters, the copies in flight.
 const WORKING_REGISTERS: u32 = 48;
 /// Registers of a warp that brings rows together, which has no accumulators any more: parts on their way, and the rest.

@@ -1,8 +1,9 @@
 //! Which schedule serves rows of a width where nothing was tuned.
 
 use autokernel_core::Arch;
+use autokernel_core::gpu::WARP_THREADS;
 
-use super::rules::{WARP_THREADS, parked_bytes, resident_blocks};
+use super::rules::{parked_bytes, resident_blocks};
 use super::schedule::{MOST_COLUMNS, Sm80Schedule};
 use crate::rows::passes::Keep;
 use crate::rows::problem::Class;
