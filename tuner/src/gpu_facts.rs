@@ -6,7 +6,7 @@ use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::matmul::model::Machine;
 use autokernel_core::ComputeCapability;
 use autokernel_runtime::roofline::Roofline;
-use autokernel_runtime::{Datasheet, Peak};
+use autokernel_runtime::{Datasheet, Target};
 use serde::{Deserialize, Serialize};
 
 /// A GPU, as far as schedules depend on it. Measured figures where they were measured, else the data sheet's.
@@ -30,8 +30,7 @@ pub struct GpuFacts {
     pub matrix_tflops: f64,
 }
 
-/// NVIDIA's data sheet of the H100 SXM.
-const H100_GB_PER_S: f64 = 3350.0;
+const HOPPER: ComputeCapability = ComputeCapability::new(9, 0);
 
 /// A figure that no GPU has: rooflines divide by some, and schedules are counted by the others.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -71,21 +70,19 @@ impl GpuFacts {
         (roof.peak_tflops > 0.0 && roof.bandwidth_gb_s > 0.0).then_some(roof)
     }
 
-    /// The GPU as the model sees it that predicts what multiplies `input`; none for what multiplies nothing.
+    /// The GPU as the model sees it that predicts what multiplies `input`; none for what multiplies nothing. As a launch sees it: one that
+    /// no datasheet describes is taken for a Hopper.
     pub fn machine(&self, input: Option<Dtype>) -> Machine {
-        let &GpuFacts { sm_count, memory_gb_per_s, .. } = self;
-        let matrix_tflops = self.matrix_tflops * self.over_16_bits(input);
-        // One that no datasheet describes is taken for an H100, as when it launches, and so is a memory whose clock nobody tells.
-        let memory_gb_per_s = if memory_gb_per_s > 0.0 { memory_gb_per_s } else { H100_GB_PER_S };
-        let capability = Datasheet::find(&self.name).map_or(ComputeCapability::new(9, 0), |sheet| sheet.capability);
-        Machine { capability, sm_count, matrix_tflops, memory_gb_per_s }
-    }
-
-    /// The matrix units' rate for that type over the one for 16 bits; 1 where no datasheet tells it.
-    fn over_16_bits(&self, input: Option<Dtype>) -> f64 {
-        let peak = Datasheet::of_driver_name(&self.name).map(|sheet| sheet.peak);
-        let share = |peak: Peak| Some(peak.of(input?)? / peak.f16_tflops);
-        peak.and_then(share).unwrap_or(1.0)
+        let capability = Datasheet::find(&self.name).map_or(HOPPER, |sheet| sheet.capability);
+        let target = Target {
+            name: self.name.clone(),
+            capability,
+            shared_bytes: self.shared_bytes_per_block,
+            sm_count: self.sm_count,
+            memory_gb_per_s: self.memory_gb_per_s,
+            matrix_tflops: self.matrix_tflops,
+        };
+        target.machine(input)
     }
 }
 
@@ -120,7 +117,8 @@ mod tests {
         assert_eq!(of_types, [494.7, 989.4, 989.4, 1978.8]);
         let measured = GpuFacts { matrix_tflops: 800.0, ..gpu.clone() };
         assert_eq!(rate(&measured, Some(Dtype::I8)), 1600.0);
-        let unknown = GpuFacts { name: "new".to_owned(), ..gpu };
-        assert_eq!(rate(&unknown, Some(Dtype::I8)), 989.4);
+        let unknown = GpuFacts { name: "new".to_owned(), memory_gb_per_s: 0.0, matrix_tflops: 0.0, ..gpu };
+        assert!((rate(&unknown, Some(Dtype::F32)) - 494.7).abs() < 1e-9);
+        assert_eq!(unknown.machine(None).memory_gb_per_s, 3350.0, "an H100's");
     }
 }

@@ -32,7 +32,7 @@ impl Candidates {
     ///
     /// # Errors
     /// [`crate::Error::NotCompiled`] without images, [`crate::Error::WrongArch`] if none of them runs on this GPU.
-    pub fn new(kernel: &KernelDescriptor, target: Target) -> Result<Self> {
+    pub fn new(kernel: &KernelDescriptor, target: &Target) -> Result<Self> {
         if kernel.variants.iter().all(|variant| variant.image.is_none()) {
             return Err(errors::not_compiled(kernel));
         }
@@ -96,7 +96,7 @@ impl Candidates {
 }
 
 /// Whether a variant's image runs on a GPU that has the shared memory for each of its kernels.
-fn runs(variant: &KernelVariant, target: Target) -> bool {
+fn runs(variant: &KernelVariant, target: &Target) -> bool {
     let fits = variant.plan.kernels.iter().all(|kernel| kernel.shared_bytes <= target.shared_bytes);
     fits && image_for(variant, target.capability).is_some()
 }

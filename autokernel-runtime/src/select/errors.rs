@@ -11,7 +11,7 @@ pub(crate) fn not_compiled(kernel: &KernelDescriptor) -> Error {
     Error::NotCompiled { kernel: kernel.name.clone(), reason }
 }
 
-pub(crate) fn wrong_arch(kernel: &KernelDescriptor, target: Target) -> Error {
+pub(crate) fn wrong_arch(kernel: &KernelDescriptor, target: &Target) -> Error {
     let mut archs: Vec<String> = kernel.variants.iter().map(|variant| variant.arch.to_string()).collect();
     archs.sort();
     archs.dedup();

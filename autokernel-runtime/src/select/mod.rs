@@ -83,7 +83,7 @@ impl fmt::Display for Provenance<'_> {
 pub(crate) fn plan<'k>(
     kernel: &'k KernelDescriptor,
     candidates: &Candidates,
-    target: Target,
+    target: &Target,
     extents: &Extents,
 ) -> Result<Plan<'k>> {
     let none = || wrong_arch(kernel, target);

@@ -19,7 +19,8 @@ impl<'k> Planner<'k> {
     /// # Errors
     /// Of [`Error`](crate::Error): `NotCompiled` without images, `WrongArch` if none runs on that GPU.
     pub fn new(kernel: &'k KernelDescriptor, target: Target) -> Result<Self> {
-        Ok(Planner { kernel, target, candidates: Candidates::new(kernel, target)? })
+        let candidates = Candidates::new(kernel, &target)?;
+        Ok(Planner { kernel, target, candidates })
     }
 
     /// The plan for some extents; [`plan_for`](crate::plan_for) says how one is chosen.
@@ -28,7 +29,7 @@ impl<'k> Planner<'k> {
     /// Of [`Error`](crate::Error): `Dimensions`, `TooLarge` and `KnownDimension` for extents that the kernel does not take.
     pub fn plan(&self, extents: &Extents) -> Result<Plan<'k>> {
         let extents = check::check_extents(&self.kernel.name, &self.kernel.signature, extents)?;
-        plan(self.kernel, &self.candidates, self.target, &extents)
+        plan(self.kernel, &self.candidates, &self.target, &extents)
     }
 }
 

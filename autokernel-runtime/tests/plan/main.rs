@@ -10,8 +10,9 @@ use autokernel_core::{Grid, KernelStep, Provenance, Residency};
 use autokernel_runtime::__private::{along_row, matmul_on_cpu};
 use autokernel_runtime::matmul::extents;
 use autokernel_runtime::{
-    Arch, ComputeCapability, Device, Dtype, Error, Extents, Features, Image, Images, Kernel, KernelDescriptor,
-    KernelVariant, LaunchPlan, Plan, Planner, Reason, Target, Tuned, bf16, dim, image_for, matmul, plan_for, symbol,
+    Arch, ComputeCapability, Datasheet, Device, Dtype, Error, Extents, Features, Image, Images, Kernel, KernelDescriptor,
+    KernelVariant, LaunchPlan, Plan, Planner, Reason, Target, Tuned, bf16, dim, image_for, matmul, plan_for,
+    symbol,
 };
 
 const PTX: &[u8] = b".version 8.0";
@@ -64,13 +65,17 @@ static LINEAR: LazyLock<KernelDescriptor> = LazyLock::new(|| {
     ])
 });
 
-const H200: Target = Target { capability: ComputeCapability::new(9, 0), shared_bytes: 232_448, sheet: None };
-const A100: Target = Target { capability: ComputeCapability::new(8, 0), shared_bytes: 166_912, sheet: None };
-const RTX_4090: Target = Target { capability: ComputeCapability::new(8, 9), shared_bytes: 101_376, sheet: None };
-const B200: Target = Target { capability: ComputeCapability::new(10, 0), shared_bytes: 232_448, sheet: None };
+static H200: LazyLock<Target> = LazyLock::new(|| gpu("h200"));
+static A100: LazyLock<Target> = LazyLock::new(|| gpu("a100"));
+static RTX_4090: LazyLock<Target> = LazyLock::new(|| gpu("rtx4090"));
+static B200: LazyLock<Target> = LazyLock::new(|| gpu("b200"));
 
-fn chosen(target: Target, m: u32, n: u32, k: u32) -> (String, Reason, &'static str) {
-    match plan_for(&LINEAR, target, &extents(m, n, k)).unwrap() {
+fn gpu(key: &str) -> Target {
+    Target::of_sheet(Datasheet::find(key).unwrap())
+}
+
+fn chosen(target: &Target, m: u32, n: u32, k: u32) -> (String, Reason, &'static str) {
+    match plan_for(&LINEAR, target.clone(), &extents(m, n, k)).unwrap() {
         Plan::Gpu { variant, reason, image, .. } => (symbol(&variant.plan).to_owned(), reason, image.kind()),
         other => panic!("no GPU plan: {other:?}"),
     }
@@ -78,14 +83,14 @@ fn chosen(target: Target, m: u32, n: u32, k: u32) -> (String, Reason, &'static s
 
 #[test]
 fn a_tuned_shape_gets_its_own_schedule() {
-    assert_eq!(chosen(H200, 8192, 8192, 8192), ("sm90_8192".into(), Reason::Exact, "cubin"));
+    assert_eq!(chosen(&H200, 8192, 8192, 8192), ("sm90_8192".into(), Reason::Exact, "cubin"));
 }
 
 #[test]
 fn other_shapes_get_the_nearest_in_log_space() {
     // 2896 is the geometric mean of 1024 and 8192; by differences, 4000 would be nearer to 1024.
     for (size, symbol) in [(2890, "sm90_1024"), (2900, "sm90_8192"), (4000, "sm90_8192"), (1, "sm90_1024")] {
-        let (chosen, reason, _) = chosen(H200, size, size, size);
+        let (chosen, reason, _) = chosen(&H200, size, size, size);
         assert_eq!(chosen, symbol, "{size}");
         assert!(matches!(reason, Reason::Nearest { distance } if distance > 0.0));
     }
@@ -100,7 +105,7 @@ fn an_entry_for_a_range_serves_its_sizes_but_those_that_have_an_entry_of_their_o
         variant(Arch::SM_90A, ranged(70, "m=60..=70"), "narrowest", 200_000),
         variant(Arch::SM_90A, Some(tuned(16, 4096, 4096)), "own", 200_000),
     ]);
-    let chosen = |m, n| match plan_for(&kernel, H200, &extents(m, n, 4096)).unwrap() {
+    let chosen = |m, n| match plan_for(&kernel, H200.clone(), &extents(m, n, 4096)).unwrap() {
         Plan::Gpu { variant, reason, .. } => (symbol(&variant.plan).to_owned(), reason),
         other => panic!("no GPU plan: {other:?}"),
     };
@@ -110,28 +115,28 @@ fn an_entry_for_a_range_serves_its_sizes_but_those_that_have_an_entry_of_their_o
     assert_eq!(chosen(64, 4096), ("narrowest".into(), Reason::Range), "the last size of two wider ones as any other");
     assert!(matches!(chosen(257, 4096).1, Reason::Nearest { .. }));
     assert!(matches!(chosen(17, 4095).1, Reason::Nearest { .. }), "only the range's own dimension varies");
-    let plan = plan_for(&kernel, H200, &extents(17, 4096, 4096)).unwrap().to_string();
+    let plan = plan_for(&kernel, H200.clone(), &extents(17, 4096, 4096)).unwrap().to_string();
     assert!(plan.contains("tuned for m = 1 to 64 on NVIDIA H200"), "{plan}");
 }
 
 #[test]
 fn hopper_prefers_its_own_instructions_and_other_gpus_never_see_them() {
-    assert!(chosen(H200, 4096, 4096, 4096).0.starts_with("sm90"));
-    assert_eq!(chosen(A100, 4096, 4096, 4096), ("sm80_4096".into(), Reason::Exact, "cubin"));
-    assert_eq!(chosen(B200, 4096, 4096, 4096), ("sm80_4096".into(), Reason::Exact, "PTX"));
+    assert!(chosen(&H200, 4096, 4096, 4096).0.starts_with("sm90"));
+    assert_eq!(chosen(&A100, 4096, 4096, 4096), ("sm80_4096".into(), Reason::Exact, "cubin"));
+    assert_eq!(chosen(&B200, 4096, 4096, 4096), ("sm80_4096".into(), Reason::Exact, "PTX"));
 }
 
 #[test]
 fn a_schedule_that_needs_more_shared_memory_than_the_gpu_has_is_passed_over() {
-    assert_eq!(chosen(A100, 512, 512, 512).0, "sm80_512_wide");
-    assert_eq!(chosen(RTX_4090, 512, 512, 512).0, "sm80_4096");
+    assert_eq!(chosen(&A100, 512, 512, 512).0, "sm80_512_wide");
+    assert_eq!(chosen(&RTX_4090, 512, 512, 512).0, "sm80_4096");
 }
 
 #[test]
 fn without_a_tuned_schedule_the_default_is_used_and_says_so() {
     let defaults = [variant(Arch::SM_90A, None, "sm90_default", 0), variant(Arch::SM_80, None, "sm80_default", 0)];
     let descriptor = with_variants(defaults.to_vec());
-    let plan = plan_for(&descriptor, H200, &extents(5, 6, 7)).unwrap();
+    let plan = plan_for(&descriptor, H200.clone(), &extents(5, 6, 7)).unwrap();
     assert!(matches!(&plan, Plan::Gpu { reason: Reason::Default, .. }));
     assert_eq!(plan.to_string(), "sm90_default (cubin for sm_90a): the safe default, as nothing was tuned for sm_90a");
 }
@@ -140,13 +145,13 @@ fn without_a_tuned_schedule_the_default_is_used_and_says_so() {
 fn the_first_of_equally_near_schedules_is_used() {
     let twins = ["first", "second"].map(|symbol| variant(Arch::SM_80, Some(tuned(128, 64, 32)), symbol, 0));
     let descriptor = with_variants(twins.to_vec());
-    let plan = plan_for(&descriptor, A100, &extents(100, 100, 0)).unwrap();
+    let plan = plan_for(&descriptor, A100.clone(), &extents(100, 100, 0)).unwrap();
     assert!(matches!(plan, Plan::Gpu { variant, .. } if symbol(&variant.plan) == "first"));
 }
 
 #[test]
 fn a_gpu_that_nothing_was_compiled_for_is_told_what_there_is() {
-    let turing = Target { capability: ComputeCapability::new(7, 5), shared_bytes: 65_536, sheet: None };
+    let turing = Target { capability: ComputeCapability::new(7, 5), shared_bytes: 65_536, ..H200.clone() };
     let error = plan_for(&LINEAR, turing, &extents(1, 1, 1)).unwrap_err();
     assert!(matches!(error, Error::WrongArch { .. }));
     let text = error.to_string();
@@ -156,7 +161,7 @@ fn a_gpu_that_nothing_was_compiled_for_is_told_what_there_is() {
 #[test]
 fn a_build_without_images_hands_its_reason_on() {
     let descriptor = common::cpu_only(common::product(Dtype::Bf16, Dtype::Bf16, matmul::Layout::Nn));
-    let error = plan_for(&descriptor, H200, &extents(1, 1, 1)).unwrap_err();
+    let error = plan_for(&descriptor, H200.clone(), &extents(1, 1, 1)).unwrap_err();
     assert!(error.to_string().contains("no nvcc was found; set AUTOKERNEL_NVCC"), "{error}");
 }
 
@@ -176,11 +181,11 @@ fn machine_code_is_preferred_and_ptx_is_the_way_out() {
 
 #[test]
 fn a_plan_reads_as_one_sentence_with_its_provenance() {
-    let exact = plan_for(&LINEAR, H200, &extents(8192, 8192, 8192)).unwrap().to_string();
+    let exact = plan_for(&LINEAR, H200.clone(), &extents(8192, 8192, 8192)).unwrap().to_string();
     let wanted =
         "sm90_8192 (cubin for sm_90a): tuned for this shape on NVIDIA H200, 2026-11-21: 0.2000 ms, 700.0 TFLOP/s";
     assert_eq!(exact, wanted);
-    let nearest = plan_for(&LINEAR, H200, &extents(8192, 8192, 4096)).unwrap().to_string();
+    let nearest = plan_for(&LINEAR, H200.clone(), &extents(8192, 8192, 4096)).unwrap().to_string();
     assert!(nearest.contains("nearest shape, 8192x8192x8192 (2.00x away)"), "{nearest}");
 }
 
@@ -223,36 +228,36 @@ fn with_portfolio() -> KernelDescriptor {
 fn a_shape_that_nobody_tuned_gets_the_image_that_is_predicted_to_be_fastest_and_not_the_nearest_entry() {
     let kernel = with_portfolio();
     for (m, expected) in [(8, "small"), (4096, "large")] {
-        let plan = plan_for(&kernel, H200, &extents(m, 8192, 8192)).unwrap();
+        let plan = plan_for(&kernel, H200.clone(), &extents(m, 8192, 8192)).unwrap();
         let Plan::Gpu { variant, reason: Reason::Predicted { ms, second }, .. } = &plan else { panic!("{plan}") };
         assert_eq!(symbol(&variant.plan), expected);
         assert!(*ms > 0.0 && second.is_some_and(|(_, second)| second >= *ms));
         let words = plan.to_string();
         assert!(words.contains("predicted to be fastest of the portfolio") && words.contains("; next "), "{words}");
     }
-    let plan = plan_for(&kernel, H200, &extents(8192, 8192, 8192)).unwrap();
+    let plan = plan_for(&kernel, H200.clone(), &extents(8192, 8192, 8192)).unwrap();
     assert!(matches!(&plan, Plan::Gpu { variant, reason: Reason::Exact, .. } if symbol(&variant.plan) == "tuned"));
 }
 
 #[test]
 fn a_portfolio_whose_model_cannot_be_read_leaves_the_nearest_entry() {
     let kernel = KernelDescriptor { model: Some("{}".to_owned()), ..with_portfolio() };
-    let plan = plan_for(&kernel, H200, &extents(8, 8192, 8192)).unwrap();
+    let plan = plan_for(&kernel, H200.clone(), &extents(8, 8192, 8192)).unwrap();
     assert!(matches!(plan, Plan::Gpu { reason: Reason::Nearest { .. }, .. }));
 }
 
 #[test]
 fn a_planner_plans_the_first_time_and_again_what_is_planned_for_once() {
     let kernel = with_portfolio();
-    let planner = Planner::new(&kernel, H200).unwrap();
+    let planner = Planner::new(&kernel, H200.clone()).unwrap();
     for m in [8, 4096, 8, 8192, 4096] {
-        let once = plan_for(&kernel, H200, &extents(m, 8192, 8192)).unwrap().to_string();
+        let once = plan_for(&kernel, H200.clone(), &extents(m, 8192, 8192)).unwrap().to_string();
         assert_eq!(planner.plan(&extents(m, 8192, 8192)).unwrap().to_string(), once);
     }
     assert!(matches!(planner.plan(&Extents::new([(dim("m"), 8)])), Err(Error::Dimensions { .. })));
     assert!(matches!(planner.plan(&batched(2)), Err(Error::Dimensions { .. })), "one dimension more");
     assert!(matches!(
-        Planner::new(&KernelDescriptor { variants: Vec::new(), ..kernel }, H200),
+        Planner::new(&KernelDescriptor { variants: Vec::new(), ..kernel }, H200.clone()),
         Err(Error::NotCompiled { .. })
     ));
 }
