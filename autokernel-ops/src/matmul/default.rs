@@ -3,6 +3,7 @@
 
 use autokernel_core::Arch;
 
+use super::portable;
 use super::schedule::{Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
 use crate::matmul::many::Many;
 use crate::matmul::problem::Class;
@@ -61,14 +62,14 @@ pub(super) fn of_whole_columns(problem: &Class, arch: Arch) -> Option<Schedule> 
 }
 
 /// For groups of rows some beside those that ship for 16 bits. For inputs of other than 16 bits: the default, large tiles for many
-/// rows and columns, and small ones for few. Those where blocks have scales led on an H200; the others were not fitted: their tiles
+/// rows and columns, and small ones for few; and for archs before and after Hopper those of [`portable`]. Those where blocks have scales led on an H200; the others were not fitted: their tiles
 /// are those that lead for 16 bits, of as many bytes a stage.
 pub(super) fn portfolio(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
     if problem.weights.is_some() && arch == Arch::SM_90A {
         return of_weights(problem);
     }
     if arch != Arch::SM_90A {
-        return Vec::new();
+        return portable::portfolio(problem, arch);
     }
     if problem.input.bytes() == 2 {
         return if problem.many().counts_rows_on_device() { of_groups(problem) } else { Vec::new() };

@@ -14,6 +14,7 @@ mod many;
 pub mod model;
 mod operation;
 pub mod plan;
+mod portable;
 mod probes;
 pub mod problem;
 mod raster;
