@@ -179,6 +179,11 @@ pub trait Class: fmt::Display {
         Vec::new()
     }
 
+    /// The GPUs on which [`portfolio`](Self::portfolio) and what chooses among it were measured, as the driver names them; none: estimates.
+    fn measured_on(&self, _: Arch) -> &'static [&'static str] {
+        &[]
+    }
+
     /// What predicts the launches of the image of `schedule` on a GPU, by the constants that a build embedded as JSON, if
     /// it did. None: nothing predicts them.
     fn forecast(&self, _schedule: &Schedule, _constants: Option<&str>, _machine: Machine) -> Option<Box<dyn Forecast>> {

@@ -96,7 +96,7 @@ pub use operands::{
     ScalarViewMut, i4x2, pack, quantise, quantise_blocks, quantise_with_zeros, scale_blocks, unpack,
 };
 pub use routing::Routes;
-pub use select::{Plan, Planner, Reason, Target, plan_for};
+pub use select::{Basis, Plan, Planner, Reason, Target, plan_for};
 
 pub use autokernel_core::gpu::Multiprocessor;
 pub use autokernel_core::{

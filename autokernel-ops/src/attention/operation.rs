@@ -211,6 +211,10 @@ impl operation::Class for Class {
         }
     }
 
+    fn measured_on(&self, arch: Arch) -> &'static [&'static str] {
+        if arch == Arch::SM_90A { &["NVIDIA H200"] } else { &[] }
+    }
+
     fn forecast(&self, schedule: &Schedule, _: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>> {
         let schedule = Typed::try_from(schedule).ok()?;
         Some(Box::new(model::Image { class: self.clone(), schedule, machine }))

@@ -343,6 +343,10 @@ impl operation::Class for Class {
         skinny.chain(super::default::of_batches(self, arch)).collect()
     }
 
+    fn measured_on(&self, arch: Arch) -> &'static [&'static str] {
+        if arch == Arch::SM_90A { &["NVIDIA H200"] } else { &[] }
+    }
+
     fn forecast(&self, schedule: &Schedule, constants: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>> {
         model::forecast(self, super::Schedule::try_from(schedule).ok()?, constants, machine)
     }

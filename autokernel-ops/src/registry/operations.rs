@@ -175,6 +175,9 @@ macro_rules! operations {
                 /// Schedules that are carried beside a portfolio of the config, and never without one; may be none.
                 fn beside_portfolio(&self, arch: Arch) -> Vec<Schedule>;
 
+                /// The GPUs on which [`portfolio`](Self::portfolio) was measured; none: estimates.
+                fn measured_on(&self, arch: Arch) -> &'static [&'static str];
+
                 /// What predicts the launches of the image of `schedule` on a GPU; none if nothing does.
                 fn forecast(&self, schedule: &Schedule, constants: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>>;
 

@@ -88,7 +88,7 @@ mod tests {
             problem: PROBLEM.to_owned(),
             signature: Signature { dims: Vec::new(), operands: Vec::new(), ..Signature::default() },
             variants: vec![KernelVariant { arch: Arch::SM_90A, tuned, portfolio: None, schedule, plan, image: None }],
-            model: None,
+            portfolios: Vec::new(),
             not_compiled: None,
         }
     }

@@ -41,7 +41,10 @@ impl Candidates {
 
         let serves = |variant: &KernelVariant| variant.arch == best && runs(variant, target);
         let serving = || kernel.variants.iter().enumerate().filter(|(_, variant)| serves(variant));
-        let portfolio = Ranking::new(kernel, target, serving().filter(|(_, variant)| variant.portfolio.is_some()));
+        let chosen_by = kernel.portfolios.iter().find(|portfolio| portfolio.arch == best);
+        let model = chosen_by.and_then(|portfolio| portfolio.model.as_deref());
+        let images = serving().filter(|(_, variant)| variant.portfolio.is_some());
+        let portfolio = Ranking::new(kernel, target, model, images);
         let mut tuned: Vec<(usize, &Tuned)> =
             serving().filter_map(|(index, variant)| Some((index, variant.tuned.as_ref()?))).collect();
         // Of entries for the same extents one for nothing else comes first, then the same GPU's.

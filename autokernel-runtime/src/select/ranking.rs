@@ -22,13 +22,13 @@ struct Ranked {
 }
 
 impl Ranking {
-    /// The images among `variants` that a model predicts on `target`.
+    /// The images among `variants` that a model predicts on `target`, by the constants of `model` or the operation's own.
     pub fn new<'v>(
         kernel: &KernelDescriptor,
         target: &Target,
+        model: Option<&str>,
         variants: impl Iterator<Item = (usize, &'v KernelVariant)>,
     ) -> Self {
-        let model = kernel.model.as_deref();
         let machine = target.machine(contender::multiplies(&kernel.problem));
         let ranked = |(variant, of): (usize, &KernelVariant)| {
             let contender = Contender::read(&kernel.problem, &of.schedule, model, machine, of.portfolio?)?;

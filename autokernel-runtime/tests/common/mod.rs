@@ -36,7 +36,7 @@ pub fn cpu_only(signature: Signature) -> KernelDescriptor {
         problem: "{}".to_owned(),
         signature,
         variants: Vec::new(),
-        model: None,
+        portfolios: Vec::new(),
         not_compiled: Some("no nvcc was found; set AUTOKERNEL_NVCC".to_owned()),
     }
 }

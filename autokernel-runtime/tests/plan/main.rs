@@ -6,11 +6,11 @@ mod common;
 
 use std::sync::LazyLock;
 
-use autokernel_core::{Grid, KernelStep, Provenance, Residency};
+use autokernel_core::{Grid, KernelStep, Portfolio, Provenance, Residency};
 use autokernel_runtime::__private::{along_row, matmul_on_cpu};
 use autokernel_runtime::matmul::extents;
 use autokernel_runtime::{
-    Arch, ComputeCapability, Datasheet, Device, Dtype, Error, Extents, Features, Image, Images, Kernel, KernelDescriptor,
+    Arch, Basis, ComputeCapability, Datasheet, Device, Dtype, Error, Extents, Features, Image, Images, Kernel, KernelDescriptor,
     KernelVariant, LaunchPlan, Plan, Planner, Reason, Target, Tuned, bf16, dim, image_for, matmul, plan_for,
     symbol,
 };
@@ -213,9 +213,10 @@ const SMALL: &str = r#"{"family":"sm90","tile_m":16,"tile_n":64,"stages":8,"cons
 fn with_portfolio() -> KernelDescriptor {
     let problem = r#"{"operation":"matmul","input":"bf16","output":"bf16","layout":"nt","epilogue":"relu"}"#;
     let constants = autokernel_ops::matmul::model::Constants::START;
+    let model = Some(serde_json::to_string(&constants).unwrap());
     KernelDescriptor {
         problem: problem.to_owned(),
-        model: Some(serde_json::to_string(&constants).unwrap()),
+        portfolios: vec![Portfolio { arch: Arch::SM_90A, model, gpus: vec!["NVIDIA H200".to_owned()] }],
         ..with_variants(vec![
             portfolio_image("large", LARGE),
             portfolio_image("small", SMALL),
@@ -240,8 +241,31 @@ fn a_shape_that_nobody_tuned_gets_the_image_that_is_predicted_to_be_fastest_and_
 }
 
 #[test]
+fn a_prediction_says_where_what_it_rests_on_was_measured() {
+    let says = |kernel: &KernelDescriptor, target: &Target| {
+        let plan = plan_for(kernel, target.clone(), &extents(8, 8192, 8192)).unwrap();
+        let Plan::Gpu { basis, .. } = &plan else { panic!("{plan}") };
+        let known = match basis.unwrap() {
+            Basis::ThisGpu => "here",
+            Basis::Others(_) => "elsewhere",
+            Basis::Estimates => "nowhere",
+        };
+        let words = plan.to_string();
+        let (_, behind) = words.rsplit_once(" ms").unwrap();
+        (known, behind.to_owned())
+    };
+    let fitted = with_portfolio();
+    assert_eq!(says(&fitted, &H200), ("here", String::new()));
+    assert_eq!(says(&fitted, &gpu("gh200")), ("elsewhere", "; by measurements on NVIDIA H200".to_owned()));
+    let mut estimated = with_portfolio();
+    estimated.portfolios[0].gpus.clear();
+    assert_eq!(says(&estimated, &H200), ("nowhere", "; never measured on this GPU".to_owned()));
+}
+
+#[test]
 fn a_portfolio_whose_model_cannot_be_read_leaves_the_nearest_entry() {
-    let kernel = KernelDescriptor { model: Some("{}".to_owned()), ..with_portfolio() };
+    let mut kernel = with_portfolio();
+    kernel.portfolios[0].model = Some("{}".to_owned());
     let plan = plan_for(&kernel, H200.clone(), &extents(8, 8192, 8192)).unwrap();
     assert!(matches!(plan, Plan::Gpu { reason: Reason::Nearest { .. }, .. }));
 }
