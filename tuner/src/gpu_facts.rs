@@ -73,16 +73,23 @@ impl GpuFacts {
     /// The GPU as the model sees it that predicts what multiplies `input`; none for what multiplies nothing. As a launch sees it: one that
     /// no datasheet describes is taken for a Hopper.
     pub fn machine(&self, input: Option<Dtype>) -> Machine {
-        let capability = Datasheet::find(&self.name).map_or(HOPPER, |sheet| sheet.capability);
-        let target = Target {
+        self.as_target().machine(input)
+    }
+
+    /// Whether it is the GPU that the driver calls `name`.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.as_target().is_called(name)
+    }
+
+    fn as_target(&self) -> Target {
+        Target {
             name: self.name.clone(),
-            capability,
+            capability: Datasheet::find(&self.name).map_or(HOPPER, |sheet| sheet.capability),
             shared_bytes: self.shared_bytes_per_block,
             sm_count: self.sm_count,
             memory_gb_per_s: self.memory_gb_per_s,
             matrix_tflops: self.matrix_tflops,
-        };
-        target.machine(input)
+        }
     }
 }
 

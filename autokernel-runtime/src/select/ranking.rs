@@ -37,6 +37,11 @@ impl Ranking {
         Ranking { contenders: variants.filter_map(ranked).collect() }
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.contenders.is_empty()
+    }
+
     /// The variants.
     pub fn indices(&self) -> impl Iterator<Item = usize> + '_ {
         self.contenders.iter().map(|ranked| ranked.variant)

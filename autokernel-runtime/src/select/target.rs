@@ -72,7 +72,7 @@ impl Target {
     }
 
     /// Whether it is the GPU that the driver calls `name`.
-    pub(super) fn is_called(&self, name: &str) -> bool {
+    pub fn is_called(&self, name: &str) -> bool {
         let of_sheet = |sheet: &Datasheet| Datasheet::of_driver_name(name).is_some_and(|other| other.key == sheet.key);
         self.name == name || self.sheet().is_some_and(of_sheet)
     }

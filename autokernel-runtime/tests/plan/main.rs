@@ -240,6 +240,48 @@ fn a_shape_that_nobody_tuned_gets_the_image_that_is_predicted_to_be_fastest_and_
     assert!(matches!(&plan, Plan::Gpu { variant, reason: Reason::Exact, .. } if symbol(&variant.plan) == "tuned"));
 }
 
+/// The symbol of the variant that is chosen at the shape that was tuned on an H200, and why.
+fn at_the_tuned_shape(kernel: &KernelDescriptor, target: &Target) -> (String, Reason) {
+    match plan_for(kernel, target.clone(), &extents(8192, 8192, 8192)).unwrap() {
+        Plan::Gpu { variant, reason, .. } => (symbol(&variant.plan).to_owned(), reason),
+        other => panic!("no GPU plan: {other:?}"),
+    }
+}
+
+#[test]
+fn what_was_tuned_on_another_gpu_loses_to_a_model_that_was_fitted_to_the_arch_and_to_nothing_else() {
+    let is_model = |(_, reason): &(String, Reason)| matches!(reason, Reason::Predicted { .. });
+    let (h100, h200) = (gpu("h100"), gpu("h200"));
+    let fitted = with_portfolio();
+    assert_eq!(at_the_tuned_shape(&fitted, &h200), ("tuned".to_owned(), Reason::Exact));
+    assert!(is_model(&at_the_tuned_shape(&fitted, &h100)));
+
+    let mut ranged = with_portfolio();
+    ranged.variants[2].tuned.as_mut().unwrap().range = Some("m=4096..=8192".parse().unwrap());
+    assert_eq!(at_the_tuned_shape(&ranged, &h200).1, Reason::Range);
+    assert!(is_model(&at_the_tuned_shape(&ranged, &h100)));
+
+    let mut estimated = with_portfolio();
+    estimated.portfolios[0].gpus.clear();
+    let without = KernelDescriptor { variants: vec![fitted.variants[2].clone()], ..with_portfolio() };
+    let mut by_hand = with_portfolio();
+    by_hand.variants[2].tuned.as_mut().unwrap().provenance.gpu = "none: for all of them".to_owned();
+    for kernel in [estimated, without, by_hand] {
+        assert_eq!(at_the_tuned_shape(&kernel, &h100), ("tuned".to_owned(), Reason::Exact));
+    }
+}
+
+#[test]
+fn a_gpu_without_a_datasheet_prefers_what_was_tuned_on_it() {
+    let h20 = Target { name: "NVIDIA H20".to_owned(), sm_count: 78, ..gpu("h100") };
+    let mut kernel = with_portfolio();
+    let mut own = variant(Arch::SM_90A, Some(tuned(8192, 8192, 8192)), "own", 220_000);
+    own.tuned.as_mut().unwrap().provenance.gpu.clone_from(&h20.name);
+    kernel.variants.push(own);
+    assert_eq!(at_the_tuned_shape(&kernel, &h20), ("own".to_owned(), Reason::Exact));
+    assert_eq!(at_the_tuned_shape(&kernel, &H200).0, "tuned");
+}
+
 #[test]
 fn a_prediction_says_where_what_it_rests_on_was_measured() {
     let says = |kernel: &KernelDescriptor, target: &Target| {
