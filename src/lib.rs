@@ -94,14 +94,14 @@ pub use autokernel_runtime::{attention, matmul, roofline, routing, rows, timing}
 pub use autokernel_runtime::__private;
 
 pub use autokernel_runtime::{
-    AnyKernel, AnyView, AnyViewMut, Arch, Argument, Batch, BatchView, BatchViewMut, CHECKED_ENV, Column, ColumnBatch,
-    ColumnBatchView, ColumnView, ColumnViewMut, CompiledKernel, ComputeCapability, CpuFunction, Datasheet, Device,
-    DeviceInfo, Dim, Dimension, Dtype, Element, Embedded, Error, Extents, Features, Heads, HeadsView, HeadsViewMut,
-    Image, Images, Index, IndexView, Kernel, KernelDescriptor, KernelVariant, LaunchPlan, MAX_EXTENT, Matrix,
-    MatrixView, MatrixViewMut, Multiprocessor, Number, Operand, PageTable, PageTableView, ParseExtentsError, Passed,
-    Peak, PerHead, Plan, Planner, Reason, Resources, Result, Role, Routes, Row, RowBatch, RowBatchView, RowNumber,
-    RowView, RowViewMut, Scalar, ScalarView, ScalarViewMut, Signature, Span, Target, Tuned, bf16, cudarc, dim, e4m3,
-    e5m2, f16, i4x2, image_for, is_checked, pack, plan_for, quantise, quantise_blocks, quantise_with_zeros,
+    AnyKernel, AnyView, AnyViewMut, Arch, Argument, Basis, Batch, BatchView, BatchViewMut, CHECKED_ENV, Column,
+    ColumnBatch, ColumnBatchView, ColumnView, ColumnViewMut, CompiledKernel, ComputeCapability, CpuFunction, Datasheet,
+    Device, DeviceInfo, Dim, Dimension, Dtype, Element, Embedded, Error, Extents, Features, Heads, HeadsView,
+    HeadsViewMut, Image, Images, Index, IndexView, Kernel, KernelDescriptor, KernelVariant, LaunchPlan, MAX_EXTENT,
+    Matrix, MatrixView, MatrixViewMut, Multiprocessor, Number, Operand, PageTable, PageTableView, ParseExtentsError,
+    Passed, Peak, PerHead, Plan, Planner, Reason, Resources, Result, Role, Routes, Row, RowBatch, RowBatchView,
+    RowNumber, RowView, RowViewMut, Scalar, ScalarView, ScalarViewMut, Signature, Span, Target, Tuned, bf16, cudarc,
+    dim, e4m3, e5m2, f16, i4x2, image_for, is_checked, pack, plan_for, quantise, quantise_blocks, quantise_with_zeros,
     scale_blocks, set_checked, symbol, unpack,
 };
 #[cfg(feature = "emulator")]

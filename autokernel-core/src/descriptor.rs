@@ -21,8 +21,21 @@ pub struct Descriptor<Image> {
     /// Of each arch whose variants have a portfolio, by what is chosen among its images.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub portfolios: Vec<Portfolio>,
+    /// The one arch that has kernels for it, where that is not any from `sm_80` on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confined: Option<Confined>,
     /// Why there are no images, with the remedy; none where there are.
     pub not_compiled: Option<String>,
+}
+
+/// A problem that kernels of one arch alone compute.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Confined {
+    /// The arch.
+    pub arch: Arch,
+    /// What no other has, as the end of a sentence.
+    pub why: String,
 }
 
 /// By what is chosen among the images that serve any extents on one arch.

@@ -33,7 +33,7 @@ mod tuned;
 
 pub use arch::{Arch, Features, ParseArchError};
 pub use capability::ComputeCapability;
-pub use descriptor::{Descriptor, Portfolio, Variant};
+pub use descriptor::{Confined, Descriptor, Portfolio, Variant};
 pub use dtype::Dtype;
 pub use erf::erf;
 pub use extents::{Dim, Extents, MAX_RANK, ParseExtentsError, dim};

@@ -20,6 +20,7 @@ pub fn embedded(spec: &Spec, manifest: &Manifest, plan: &Plan, cpu: &TokenStream
         signature: signature(&parameters, plan),
         variants: plan.variants.iter().map(|variant| described(variant, &images)).collect(),
         portfolios: plan.portfolios.clone(),
+        confined: plan.problem.class().confined(),
         not_compiled: manifest.not_compiled.clone(),
     };
     let (json, images) = (json(&descriptor), &images.tokens);

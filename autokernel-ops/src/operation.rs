@@ -155,6 +155,11 @@ pub trait Class: fmt::Display {
     /// The families that serve it on `arch`, best first; none where nothing computes it there.
     fn families(&self, arch: Arch) -> &'static [Family];
 
+    /// What only Hopper has for it, as the end of a sentence, where no family serves it on other archs.
+    fn confined_to_hopper(&self) -> Option<String> {
+        None
+    }
+
     /// Those of them whose schedules a search of a shape chooses from: the best one, where that does not depend on the shape.
     fn searched_families(&self, arch: Arch) -> &'static [Family] {
         let families = self.families(arch);

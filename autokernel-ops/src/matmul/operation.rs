@@ -326,6 +326,16 @@ impl operation::Class for Class {
         }
     }
 
+    fn confined_to_hopper(&self) -> Option<String> {
+        let is_confined = self.families(Arch::SM_80).is_empty();
+        let why = || match (&self.weights, self.input.bytes()) {
+            (Some(weights), _) => format!("{} weights are multiplied by Hopper's instructions", weights.dtype),
+            (None, 2) => "heads or blocks of so many columns fit the tiles of Hopper's kernels alone".to_owned(),
+            (None, _) => format!("{} factors are multiplied by Hopper's instructions", self.input),
+        };
+        is_confined.then(why)
+    }
+
     fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule> {
         space::schedules(family, self, arch)
     }

@@ -7,7 +7,7 @@ mod products;
 
 use std::fmt;
 
-use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature};
+use autokernel_core::{Arch, Confined, Dim, Dtype, Extents, LaunchPlan, Role, Signature};
 use serde::{Deserialize, Serialize};
 
 use self::families::families;
@@ -106,6 +106,11 @@ fn field(value: &impl Serialize, name: &str) -> Option<String> {
 }
 
 impl Class {
+    /// The one arch that has a family for it, and why, where that is not any.
+    pub fn confined(&self) -> Option<Confined> {
+        self.confined_to_hopper().map(|why| Confined { arch: Arch::SM_90A, why })
+    }
+
     /// The text of one of its fields in JSON: `layout`.
     pub fn field(&self, name: &str) -> Option<String> {
         field(self, name)

@@ -160,6 +160,9 @@ macro_rules! operations {
                 /// The families that serve it on `arch`, best first.
                 fn families(&self, arch: Arch) -> &'static [Family];
 
+                /// What only Hopper has for it, as the end of a sentence, where no family serves it on other archs.
+                fn confined_to_hopper(&self) -> Option<String>;
+
                 /// Those of them whose schedules a search of a shape chooses from.
                 fn searched_families(&self, arch: Arch) -> &'static [Family];
 

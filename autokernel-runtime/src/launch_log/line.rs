@@ -89,6 +89,7 @@ mod tests {
             signature: Signature { dims: Vec::new(), operands: Vec::new(), ..Signature::default() },
             variants: vec![KernelVariant { arch: Arch::SM_90A, tuned, portfolio: None, schedule, plan, image: None }],
             portfolios: Vec::new(),
+            confined: None,
             not_compiled: None,
         }
     }

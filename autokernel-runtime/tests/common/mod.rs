@@ -37,6 +37,7 @@ pub fn cpu_only(signature: Signature) -> KernelDescriptor {
         signature,
         variants: Vec::new(),
         portfolios: Vec::new(),
+        confined: None,
         not_compiled: Some("no nvcc was found; set AUTOKERNEL_NVCC".to_owned()),
     }
 }

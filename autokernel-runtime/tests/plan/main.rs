@@ -6,13 +6,13 @@ mod common;
 
 use std::sync::LazyLock;
 
-use autokernel_core::{Grid, KernelStep, Portfolio, Provenance, Residency};
+use autokernel_core::{Confined, Grid, KernelStep, Portfolio, Provenance, Residency};
 use autokernel_runtime::__private::{along_row, matmul_on_cpu};
 use autokernel_runtime::matmul::extents;
 use autokernel_runtime::{
-    Arch, Basis, ComputeCapability, Datasheet, Device, Dtype, Error, Extents, Features, Image, Images, Kernel, KernelDescriptor,
-    KernelVariant, LaunchPlan, Plan, Planner, Reason, Target, Tuned, bf16, dim, image_for, matmul, plan_for,
-    symbol,
+    Arch, Basis, ComputeCapability, Datasheet, Device, Dtype, Error, Extents, Features, Image, Images, Kernel,
+    KernelDescriptor, KernelVariant, LaunchPlan, Plan, Planner, Reason, Target, Tuned, bf16, dim, image_for, matmul,
+    plan_for, symbol,
 };
 
 const PTX: &[u8] = b".version 8.0";
@@ -156,6 +156,26 @@ fn a_gpu_that_nothing_was_compiled_for_is_told_what_there_is() {
     assert!(matches!(error, Error::WrongArch { .. }));
     let text = error.to_string();
     assert!(text.contains("sm_80, sm_90a") && text.contains("7.5") && text.contains("AUTOKERNEL_ARCHS"), "{text}");
+}
+
+#[test]
+fn a_kernel_of_one_arch_alone_says_so_wherever_it_has_no_image() {
+    let why = "i4x2 weights are multiplied by Hopper's instructions";
+    let confined = || Some(Confined { arch: Arch::SM_90A, why: why.to_owned() });
+    let refused = |kernel: &KernelDescriptor, target: &Target| {
+        plan_for(kernel, target.clone(), &extents(1, 1, 1)).unwrap_err().to_string()
+    };
+    let for_hopper = with_variants(vec![variant(Arch::SM_90A, None, "sm90_default", 0)]);
+    let on_ada = refused(&KernelDescriptor { confined: confined(), ..for_hopper }, &RTX_4090);
+    assert!(on_ada.contains("Only `sm_90a` has kernels") && on_ada.contains(why), "{on_ada}");
+    assert!(!on_ada.contains("sm_80") && on_ada.contains("Device::cpu()"), "{on_ada}");
+
+    let for_nothing = KernelDescriptor { confined: confined(), ..with_variants(Vec::new()) };
+    for target in [&*RTX_4090, &*H200] {
+        let without = refused(&for_nothing, target);
+        assert!(without.contains(why) && without.contains("Name `sm_90a` in AUTOKERNEL_ARCHS"), "{without}");
+        assert!(!without.contains("nvcc"), "{without}");
+    }
 }
 
 #[test]
