@@ -22,10 +22,11 @@ const TILES: [Sm80Schedule; 4] = {
     ]
 };
 
+/// Of B stored as [k, n]; two stages spill on sm_80.
 const FEW_ROWS: SkinnySchedule =
-    SkinnySchedule { tile_m: 8, tile_n: 64, tile_k: 4096, warps: 8, stages: 2, overlap: false, raster: Raster::PLAIN };
+    SkinnySchedule { tile_m: 8, tile_n: 64, tile_k: 4096, warps: 8, stages: 1, overlap: false, raster: Raster::PLAIN };
 /// Of B stored as [n, k].
-const FEW_ROWS_ALONG_K: SkinnySchedule = SkinnySchedule { tile_n: 16, tile_k: 1024, ..FEW_ROWS };
+const FEW_ROWS_ALONG_K: SkinnySchedule = SkinnySchedule { tile_n: 16, tile_k: 1024, stages: 2, ..FEW_ROWS };
 
 /// The default, and those of these that keep the rules; none of what is no plain product of 16 bits, whose one image is the default.
 pub(super) fn portfolio(class: &Class, arch: Arch) -> Vec<crate::Schedule> {
