@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use autokernel_runtime::__private::matmul_on_cpu;
 use autokernel_runtime::matmul::{extents, sizes};
 use autokernel_runtime::{Device, Embedded, Extents, Kernel, Matrix, matmul};
 use serde_json::Value;
@@ -29,7 +30,7 @@ const JSON: &str = r#"{
 }"#;
 
 static KERNEL: Kernel<f32, f32> = {
-    let cpu: autokernel_runtime::CpuFunction = |arguments| matmul::on_cpu(arguments, matmul::Layout::Nn, |_| ());
+    let cpu: autokernel_runtime::CpuFunction = |arguments| matmul_on_cpu(arguments, matmul::Layout::Nn, |_| ());
     // SAFETY: there are no images.
     unsafe { Kernel::new(Embedded { json: JSON, images: &[], cpu }) }
 };
