@@ -305,6 +305,9 @@ fn step<'b>(checker: &mut Checker<'b>, written: &Written, at: usize, (step, may_
         );
         checker.complain(Place::Step(at), message);
     }
+    if let Some(message) = of_an_index(written, step) {
+        checker.complain(Place::Step(at), message);
+    }
     let varies = checker.varies(at, step.expr());
     let behind = behind_reductions(&written.body);
     let is_behind = step.expr().variables().iter().any(|name| behind.contains(name));
@@ -345,6 +348,18 @@ fn step<'b>(checker: &mut Checker<'b>, written: &Written, at: usize, (step, may_
             }
         }
     }
+}
+
+/// What is said of elements that would be made of whole numbers which say which rows are of which product.
+fn of_an_index(written: &Written, step: &Step) -> Option<String> {
+    let is_index = |name: &&str| written.body.operand(name).is_some_and(|operand| operand.kind == Kind::Index);
+    let index = step.expr().variables().into_iter().find(is_index)?;
+    let (what, element) = match BodyClass::of(written).many() {
+        Many::Masked => ("how many rows of each product count", "numbers of its rows as a `ColumnBatch`"),
+        Many::GroupsAlongK => ("where groups along k begin", "numbers of rows as a `Column`"),
+        _ => ("where groups of rows begin", "numbers of rows as a `Column`"),
+    };
+    Some(format!("`{index}` is an `Index`, which says {what} and is no number of an element; pass {element} too"))
 }
 
 /// What one number of each row comes to goes into a number of its own. Of a `Row` more is said where it is declared.

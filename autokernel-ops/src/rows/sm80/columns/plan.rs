@@ -4,7 +4,7 @@ use autokernel_core::plan::{Axis, Buffer, Contents, Each};
 use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, Role};
 
 use crate::body::cuda::fields;
-use crate::body::{Kind, Operand};
+use crate::body::Operand;
 use crate::rows::sm80::schedule::Sm80Schedule;
 
 /// Threads of a block of the reference, each of which has a column.
@@ -64,7 +64,6 @@ const fn bytes_of<T>() -> u32 {
 
 /// What each operand needs, the extents, and where in the workspace what lies.
 fn args(operands: &[Operand], workspace: &[&str]) -> Vec<Field> {
-    debug_assert!(operands.iter().all(|operand| operand.kind != Kind::Index), "a body without fetches");
     let extents = [("rows", ROWS), ("columns", COLUMNS)].map(|(name, dim)| (name, Arg::Extent { dim }));
     let workspace = (0..).zip(workspace).map(|(buffer, name)| (*name, Arg::Workspace { buffer }));
     let named = extents.into_iter().chain(workspace).map(|(name, arg)| Field { name: name.to_owned(), arg });
