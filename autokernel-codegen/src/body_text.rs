@@ -110,6 +110,7 @@ impl Text<'_> {
                     BinaryOp::Subtract => quote!(#left - #right),
                     BinaryOp::Multiply => quote!(#left * #right),
                     BinaryOp::Divide => quote!(#left / #right),
+                    BinaryOp::Remainder => quote!(#left % #right),
                 }
             }
             Expr::Call(function, arguments) => self.call(*function, arguments),

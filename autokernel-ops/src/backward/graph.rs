@@ -153,6 +153,7 @@ impl Graph {
             BinaryOp::Subtract => left - right,
             BinaryOp::Multiply => left * right,
             BinaryOp::Divide => left / right,
+            BinaryOp::Remainder => left % right,
         };
         value.is_finite().then(|| self.literal(value))
     }

@@ -126,6 +126,7 @@ impl Graph {
                 (Shifted(by), Some(number)) => Dependence::shifted(Some(by / f64::from(number))),
                 _ => Dependence::scaled(both(a.scale(), b.scale()).map(|(a, b)| a - b)),
             },
+            BinaryOp::Remainder => Other,
         }
     }
 }

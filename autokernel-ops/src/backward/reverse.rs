@@ -136,6 +136,13 @@ impl Graph {
                 let quotient = self.over(product, right);
                 vec![(left, to_left), (right, self.negate(quotient))]
             }
+            // `left - trunc(left / right) * right`, whose jumps have no slope.
+            BinaryOp::Remainder => {
+                let quotient = self.over(left, right);
+                let whole = self.call(Math::Trunc, quotient);
+                let product = self.times(adjoint, whole);
+                vec![(left, adjoint), (right, self.negate(product))]
+            }
         }
     }
 
@@ -152,6 +159,7 @@ impl Graph {
                 let otherwise = self.choose(Truth::Compare(CompareOp::Less, x, zero), negative, zero);
                 self.choose(Truth::Compare(CompareOp::Greater, x, zero), adjoint, otherwise)
             }
+            Math::Floor | Math::Ceil | Math::Trunc => self.literal(0.0),
             Math::Exp => self.times(adjoint, id),
             Math::Ln => self.over(adjoint, x),
             Math::Sqrt => {

@@ -5,7 +5,7 @@ use super::differences::{Shape, check};
 use super::*;
 use crate::body::{Reduction, Step};
 use crate::epilogue::Epilogue;
-use crate::expr::{CompareOp, Condition, Expr, Function, Math};
+use crate::expr::{BinaryOp, CompareOp, Condition, Expr, Function, Math};
 use crate::rows::cases::{self, bind, call, name, number, reads, reduce, store, writes};
 use crate::rows::emit::kernel;
 use crate::rows::passes::{Keep, Program};
@@ -94,6 +94,15 @@ fn bodies() -> Vec<(&'static str, Body)> {
                 bind("b", call(Math::Cos, name("a")) - call(Math::Recip, name("x") * name("x") + number(1.0))),
                 bind("c", two(Math::Max, name("a"), name("b")) / (two(Math::Min, name("x"), name("a")) - number(9.0))),
                 store("out", Expr::Call(Math::MulAdd, vec![call(Math::Abs, name("c")), name("a"), name("b")])),
+            ]),
+        ),
+        (
+            "whole numbers and remainders",
+            x_to_out(vec![
+                bind("whole", call(Math::Floor, name("x") * number(3.0)) - call(Math::Trunc, name("x"))),
+                bind("by", name("x") * name("x") + number(0.5)),
+                bind("rest", Expr::Binary(BinaryOp::Remainder, Box::new(name("x")), Box::new(name("by")))),
+                store("out", name("whole") * name("x") + name("rest") * call(Math::Ceil, name("x"))),
             ]),
         ),
         (

@@ -91,6 +91,7 @@ impl Ball {
             BinaryOp::Subtract => left.plus(right.negated()),
             BinaryOp::Multiply => left.held().times(right.held()),
             BinaryOp::Divide => left.held().over(right.held()),
+            BinaryOp::Remainder => left.held().remainder(right.held()),
         }
     }
 
@@ -132,6 +133,36 @@ impl Ball {
         Ball::rounded(value, error + UNIT * value.abs())
     }
 
+    /// What is left of it by whole multiples of the other, as Rust's `%`: exact where both are.
+    fn remainder(self, other: Ball) -> Self {
+        let (Ball { value: x, error: e }, Ball { value: y, error: f }) = (self, other);
+        if x.is_infinite() || y == 0.0 && f == 0.0 {
+            return Ball::exact(f64::NAN);
+        }
+        if y.is_infinite() || e == 0.0 && f == 0.0 {
+            return Ball { value: x % y, error: e };
+        }
+        if y.abs() <= f {
+            return Ball::ANYTHING;
+        }
+        let quotient = x / y;
+        let error = (e + quotient.abs() * f) / (y.abs() - f);
+        let (fewest, most) = ((quotient - error).trunc(), (quotient + error).trunc());
+        let of = |multiples: f64| Ball { value: x - multiples * y, error: e + multiples.abs() * f + UNIT * SMALLEST };
+        if fewest == most { of(fewest) } else { Ball { value: 0.0, error: y.abs() + f } }
+    }
+
+    /// The value of a function that rises in steps.
+    fn step(self, function: fn(f64) -> f64) -> Self {
+        let Ball { value: x, error: e } = self;
+        if !x.is_finite() || e == 0.0 {
+            return Ball { value: function(x), error: e };
+        }
+        let (low, value, high) = (function(x - e), function(x), function(x + e));
+        // A zero may be of either sign.
+        Ball { value, error: (high - value).max(value - low).max(SMALLEST * UNIT) }
+    }
+
     fn call(function: Math, args: &[Ball], precision: Precision) -> Self {
         let args: Vec<Ball> = args.iter().map(|arg| if function == Math::MulAdd { *arg } else { arg.held() }).collect();
         let passes_over_nan = matches!(function, Math::Max | Math::Min);
@@ -145,6 +176,9 @@ impl Ball {
         match function {
             Math::Abs => Ball { value: x.abs(), error: e },
             Math::Max | Math::Min => Ball::extreme(function, args[0], args[1]),
+            Math::Floor => args[0].step(f64::floor),
+            Math::Ceil => args[0].step(f64::ceil),
+            Math::Trunc => args[0].step(f64::trunc),
             Math::Exp => {
                 let Ball { value, error } = args[0].monotone(f64::exp);
                 let size = if precision.is_short() { (x.abs() + e) * UNIT } else { 0.0 };

@@ -127,3 +127,31 @@ fn a_short_reciprocal_of_one_plus_an_exponential_is_zero_below_the_least_number_
     assert!(ball(Precision::Short, infinite, 1000.0).is_nan() && ball(Precision::Short, -infinite, infinite).is_nan());
     assert_eq!(ball(Precision::Short, infinite, 1.0), Ball::exact(infinite));
 }
+
+#[test]
+fn what_is_rounded_to_whole_numbers_or_divided_with_a_remainder_holds_both_sides_of_a_jump() {
+    let numbers = [-2.5, -1.05, -0.3, 0.0, 0.02, 0.75, 0.96, 3.0, 1e9];
+    let off = [-0.1f32, -0.06, 0.0, 0.05, 0.1];
+    for x in numbers {
+        for function in [Math::Floor, Math::Ceil, Math::Trunc] {
+            let ball = call(function, &[about(x)]);
+            for found in off.map(|by| function.eval(&[x as f32 + by])) {
+                assert!((f64::from(found) - ball.value).abs() <= ball.error, "{function:?} of {x}: {found}, not {ball:?}");
+            }
+        }
+        for y in [0.75, -2.0, 5.0, -0.3] {
+            let ball = op(BinaryOp::Remainder, about(x), about(y));
+            for (by, other) in off.into_iter().flat_map(|by| off.map(|other| (by, other))) {
+                let found = f64::from((x as f32 + by) % (y as f32 + other));
+                assert!((found - ball.value).abs() <= ball.error + 1e-6, "{x} % {y}: {found}, not {ball:?}");
+            }
+        }
+    }
+    assert_eq!(call(Math::Floor, &[Ball::exact(2.5)]), Ball::exact(2.0));
+    assert_eq!(op(BinaryOp::Remainder, Ball::exact(-5.5), Ball::exact(2.0)), Ball::exact(-1.5));
+    assert_eq!(op(BinaryOp::Remainder, Ball::exact(-5.5), Ball::exact(f64::INFINITY)), Ball::exact(-5.5));
+    assert!(op(BinaryOp::Remainder, Ball::exact(f64::INFINITY), about(2.0)).is_nan());
+    assert!(op(BinaryOp::Remainder, about(1.0), Ball::exact(0.0)).is_nan());
+    assert!(op(BinaryOp::Remainder, about(1.0), about(0.05)).is_anything());
+    assert_eq!(call(Math::Ceil, &[Ball::exact(f64::NEG_INFINITY)]), Ball::exact(f64::NEG_INFINITY));
+}

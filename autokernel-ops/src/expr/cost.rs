@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Expr, Function, Math, Precision};
+use super::{BinaryOp, Expr, Function, Math, Precision};
 
 /// What a function costs the thread that computes it, beside its argument and result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ impl Math {
             // Large arguments are reduced by a path of its own.
             Math::Sin | Math::Cos => Cost { registers: 4 * WIDE, special_functions: 1 },
             Math::Exp | Math::Ln | Math::Sqrt | Math::Recip => Cost { registers: 0, special_functions: 1 },
-            Math::Abs | Math::Max | Math::Min | Math::MulAdd => Cost::NONE,
+            Math::Abs | Math::Max | Math::Min | Math::MulAdd | Math::Floor | Math::Ceil | Math::Trunc => Cost::NONE,
         }
     }
 }
@@ -78,14 +78,25 @@ impl Expr {
 
     /// What it costs the thread that computes it.
     pub fn cost(&self) -> Cost {
-        self.calls().into_iter().map(Math::cost).fold(Cost::NONE, Cost::and)
+        self.calls().into_iter().map(Math::cost).fold(self.cost_of_remainders(), Cost::and)
+    }
+
+    /// What remainders cost, which divide in a loop.
+    fn cost_of_remainders(&self) -> Cost {
+        let mut cost = Cost::NONE;
+        self.walk(&mut |expr| {
+            if matches!(expr, Expr::Binary(BinaryOp::Remainder, ..)) {
+                cost = cost.and(Cost { registers: WIDE, special_functions: 1 });
+            }
+        });
+        cost
     }
 }
 
 impl Expr {
     /// The same of one that is computed so finely.
     pub fn cost_to(&self, precision: Precision) -> Cost {
-        self.calls().into_iter().map(|function| function.cost_to(precision)).fold(Cost::NONE, Cost::and)
+        self.calls().into_iter().map(|function| function.cost_to(precision)).fold(self.cost_of_remainders(), Cost::and)
     }
 }
 

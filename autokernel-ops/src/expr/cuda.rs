@@ -41,6 +41,8 @@ impl Spelling {
             (Some(_), Math::Sqrt) if matches!(self, Spelling::Straight(_)) => {
                 format!("autokernel::fast_math::sqrt({})", args[0])
             }
+            // What rounds to whole numbers has no other form.
+            (_, Math::Floor | Math::Ceil | Math::Trunc) => format!("{}f({})", function.name(), args[0]),
             _ => format!("autokernel::math::{}({})", function.name(), args.join(", ")),
         }
     }
@@ -85,6 +87,7 @@ impl Spelling {
             Expr::Index(axis) => axis.name().to_owned(),
             Expr::Negate(value) => format!("(-{})", number(value)),
             Expr::Binary(BinaryOp::Divide, left, right) => self.quotient(&number(left), &number(right)),
+            Expr::Binary(BinaryOp::Remainder, left, right) => format!("fmodf({}, {})", number(left), number(right)),
             Expr::Binary(op, left, right) => format!("({} {} {})", number(left), op.symbol(), number(right)),
             Expr::Call(function, args) => {
                 let args: Vec<String> = args.iter().map(number).collect();

@@ -85,6 +85,7 @@ pub enum BinaryOp {
     Subtract,
     Multiply,
     Divide,
+    Remainder,
 }
 
 /// A comparison of two numbers.
@@ -143,6 +144,9 @@ math! {
     Cos "cos" 1 |v: &[f32]| v[0].cos();
     Recip "recip" 1 |v: &[f32]| v[0].recip();
     MulAdd "mul_add" 3 |v: &[f32]| v[0].mul_add(v[1], v[2]);
+    Floor "floor" 1 |v: &[f32]| v[0].floor();
+    Ceil "ceil" 1 |v: &[f32]| v[0].ceil();
+    Trunc "trunc" 1 |v: &[f32]| v[0].trunc();
 }
 
 impl Math {
@@ -220,6 +224,7 @@ impl BinaryOp {
             BinaryOp::Subtract => "-",
             BinaryOp::Multiply => "*",
             BinaryOp::Divide => "/",
+            BinaryOp::Remainder => "%",
         }
     }
 
@@ -229,6 +234,7 @@ impl BinaryOp {
             BinaryOp::Subtract => left - right,
             BinaryOp::Multiply => left * right,
             BinaryOp::Divide => left / right,
+            BinaryOp::Remainder => left % right,
         }
     }
 }
