@@ -40,7 +40,19 @@ fn the_same_reduction_twice_is_one_and_others_of_its_kind_get_names_of_their_own
 fn mistakes_in_a_body_are_told_with_what_can_be_written() {
     let matrix = "x: &Matrix<bf16>, out: &mut Matrix<bf16>";
     let cases = [
-        (matrix, "out = x % 2.0;", "`+`, `-`, `*` and `/`"),
+        (matrix, "out = x ^ 2.0;", "`+`, `-`, `*`, `/` and `%`"),
+        (matrix, "let mask = x < 2.0; out = mask;", "this is a condition"),
+        (matrix, "let mask: bool = x < 2.0; out = x;", "a name stands for a number"),
+        (matrix, "if x < 2.0 { out = x; } else { out = 2.0; }", "`out = if … { … } else { … };`"),
+        (matrix, "out = row_argmax(x);", "the first of the greatest"),
+        (matrix, "x += 2.0; out = x;", "make it `x: &mut Matrix<bf16>`"),
+        (matrix, "const x: f32 = 2.0; out = x;", "give it a name of its own"),
+        (matrix, "out.t() = x;", "of a product that lies transposed"),
+        ("x: &Matrix<bf16>, out: &mut Column<f32>", "out += row_sum(x);", "`before: &Column<f32>`"),
+        ("x: &Matrix<bf16>, out: &mut Column<f32>", "out = out + row_sum(x);", "`before: &Column<f32>`"),
+        ("x: &Matrix<bf16>, out: &mut Scalar<f32>", "out = row_sum(x);", "into a `&mut Row` of one element"),
+        ("x: &Matrix<bf16>, out: &mut Scalar<f32>", "out = column_sum(row_sum(x));", "into a `&mut Row` of one element"),
+        ("x: &Matrix<bf16>, out: &mut Row<f32>", "out = column_max(row_max(x));", "into a `&mut Row` of one element"),
         (matrix, "out = y;", "only its parameters"),
         (matrix, "out = row_sum(x, x);", "takes the one number"),
         (matrix, "out = row_sum(row_sum(x));", "use the number itself"),

@@ -1,6 +1,6 @@
 //! From Rust expressions to expression trees: what epilogues and bodies have in common.
 //!
-//! Understood: `let` and `const` of type `f32`, literals, names, constants of `f32`, `+ - * /`, unary minus, comparisons, `&& || !`,
+//! Understood: `let` and `const` of type `f32`, literals, names, constants of `f32`, `+ - * / %`, unary minus, comparisons, `&& || !`,
 //! `if … else`, the methods and functions of [`Math`], in bodies and their functions the built-in epilogues and functions of the
 //! crate's own, and in bodies reductions along a row and products of matrices. All of it is pure, so a `let` inside a branch may be computed outside it.
 
@@ -14,13 +14,15 @@ mod spelled;
 pub use call::check_function;
 pub use lifted::{Scaled, scaled_factor};
 
+use std::collections::BTreeSet;
+
 use syn::{Error, Result};
 
 use self::constants::constant;
-use self::instead::instead_of;
+use self::instead::{instead_of, instead_of_reduction};
 use crate::fetched::fetched;
 use crate::function::Functions;
-use crate::words::{binding_name, expect_f32, is_intrinsic, takes};
+use crate::words::{DOT, REPEAT_COLUMNS, ROTATE_HALF, ROTATE_PAIRS, binding_name, expect_f32, is_intrinsic, takes};
 use autokernel_ops::body::{Columns, Reduction};
 use autokernel_ops::declaration::Factors;
 use autokernel_ops::epilogue::Epilogue;
@@ -84,6 +86,8 @@ pub struct Translator<'f> {
     /// Names that stand outside of all blocks.
     outermost: usize,
     functions: &'f Functions,
+    /// The unique names of constants.
+    constants: BTreeSet<String>,
     /// The functions whose text is being read, each called by the one before it.
     inside: Vec<String>,
 }
@@ -92,7 +96,8 @@ impl<'f> Translator<'f> {
     /// A translator in whose scope there is no name, of a text that may call `functions`.
     pub fn new(text: Text, functions: &'f Functions) -> Self {
         let (bound, scope, inside) = (Vec::new(), Vec::new(), Vec::new());
-        Translator { bound, scope, seen_from: 0, text, depth: 0, outermost: 0, functions, inside }
+        let constants = BTreeSet::new();
+        Translator { bound, scope, constants, seen_from: 0, text, depth: 0, outermost: 0, functions, inside }
     }
 
     /// Puts a parameter into scope, under its own name.
@@ -104,6 +109,30 @@ impl<'f> Translator<'f> {
     pub fn bind(&mut self, name: &str, value: Value, text: impl ToTokens) {
         let unique = self.unique(name);
         self.bind_as(name, unique, value, text);
+    }
+
+    /// A value of a constant that no other name hides: rustc's items are seen in all of their block.
+    fn bind_constant(&mut self, name: &syn::Ident, value: Expr, item: &syn::ItemConst) -> Result<()> {
+        if self.scope[self.seen_from..].iter().any(|(written, _)| name == written) {
+            let message = format!(
+                "Rust sees a constant in all of its block, before it too, so that `{name}` would mean one thing there and another here; give \
+                 it a name of its own"
+            );
+            return Err(Error::new(name.span(), message));
+        }
+        self.bind(&name.to_string(), Value::Number(value), item);
+        self.constants.extend(self.scope.last().map(|(_, unique)| unique.clone()));
+        Ok(())
+    }
+
+    /// A `let` of a constant's name would be a pattern that asks for its value.
+    fn refuse_name_of_constant(&self, name: &str, pattern: &syn::Pat) -> Result<()> {
+        let is_constant = |(written, unique): &(String, String)| written == name && self.constants.contains(unique);
+        if self.scope[self.seen_from..].iter().any(is_constant) {
+            let message = format!("`{name}` is a constant; give this value another name");
+            return Err(Error::new_spanned(pattern, message));
+        }
+        Ok(())
     }
 
     /// Gives a value a name, which stands for the unique one.
@@ -154,6 +183,7 @@ impl<'f> Translator<'f> {
                 let name = binding_name(&local.pat)?;
                 let init = local.init.as_ref().filter(|init| init.diverge.is_none());
                 let init = init.ok_or_else(|| Error::new_spanned(local, "give the name its value: `let y = …;`"))?;
+                self.refuse_name_of_constant(&name, &local.pat)?;
                 let value = self.number(&init.expr)?;
                 self.bind(&name, Value::Number(value), local);
                 Ok(())
@@ -161,8 +191,7 @@ impl<'f> Translator<'f> {
             syn::Stmt::Item(syn::Item::Const(item)) => {
                 expect_f32(&item.ty)?;
                 let value = self.number(&item.expr)?;
-                self.bind(&item.ident.to_string(), Value::Number(value), item);
-                Ok(())
+                self.bind_constant(&item.ident, value, item)
             }
             other => Err(Error::new_spanned(other, "a body may hold only `let` and `const` before its value")),
         }
@@ -187,12 +216,13 @@ impl<'f> Translator<'f> {
                 let (left, right) = (self.number(&binary.left)?, self.number(&binary.right)?);
                 Ok(Expr::Binary(op, Box::new(left), Box::new(right)))
             }
+            syn::Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Not(_)) => Err(Error::new_spanned(unary, NO_NUMBER)),
             syn::Expr::If(branch) => self.branch(branch),
             syn::Expr::MethodCall(call) => self.method_call(call),
             syn::Expr::Call(call) => self.function_call(call),
             other => Err(Error::new_spanned(
                 other,
-                "this expression cannot be translated to CUDA; a body uses `+ - * /`, `if … else`, comparisons, \
+                "this expression cannot be translated to CUDA; a body uses `+ - * / %`, `if … else`, comparisons, \
                  `let`, "
                     .to_owned()
                     + &self.known_functions(),
@@ -242,6 +272,9 @@ impl<'f> Translator<'f> {
     }
 
     fn function_call(&mut self, call: &syn::ExprCall) -> Result<Expr> {
+        if let Some(call) = as_method(call) {
+            return self.method_call(&call);
+        }
         let name = match &*call.func {
             syn::Expr::Path(path) => path.path.get_ident(),
             _ => None,
@@ -283,17 +316,22 @@ impl<'f> Translator<'f> {
                 format!("`{name}` is no method of `f32`; write `{name}(x)`")
             }
             Some(_) => format!("`{name}` is a method of `f32`; write `x.{name}()`"),
-            None if name == "t" => "`.t()` is of a factor of a product: `dot(x, w.t())`".to_owned(),
+            None if name == "t" => "`.t()` is of a factor of a product, `dot(x, w.t())`, and of what is beside one that lies transposed: `out.t() = dot(x, \
+                                 w.t()) + skip.t();`"
+                .to_owned(),
             None if as_method || self.text == Text::Epilogue => {
                 let instead = instead_of(&name.to_string()).filter(|_| as_method);
                 let remedy = instead.unwrap_or_else(|| format!("a body calls {}", self.known_functions()));
                 format!("`{name}` has no CUDA counterpart here; {remedy}")
             }
-            None => format!(
-                "`{name}` has no CUDA counterpart here; mark a function of this crate `#[autokernel::function]` to call it; a \
-                 body calls {}",
-                self.known_functions()
-            ),
+            None => match instead_of_reduction(&name.to_string()) {
+                Some(instead) => format!("`{name}` is no reduction of its own; {instead}"),
+                None => format!(
+                    "`{name}` has no CUDA counterpart here; mark a function of this crate `#[autokernel::function]` to call it; a \
+                     body calls {}",
+                    self.known_functions()
+                ),
+            },
         };
         Err(Error::new_spanned(name, message))
     }
@@ -301,7 +339,9 @@ impl<'f> Translator<'f> {
     fn known_functions(&self) -> String {
         let (methods, functions): (Vec<Math>, Vec<Math>) = Math::ALL.iter().partition(|function| function.is_method());
         let names = |list: &[Math]| list.iter().map(|function| function.name()).collect::<Vec<_>>().join(", ");
-        let known = format!("these functions: {}, and these methods of `f32`: {}", names(&functions), names(&methods));
+        let spelled = "clamp, powi, and as conditions is_nan, is_finite, is_infinite";
+        let known =
+            format!("these functions: {}, and these methods of `f32`: {}, {spelled}", names(&functions), names(&methods));
         match self.text {
             Text::Epilogue => known,
             Text::Function | Text::Body => {
@@ -309,7 +349,11 @@ impl<'f> Translator<'f> {
                 let reductions = Reduction::ALL.map(Reduction::name).join(", ");
                 let own = format!("{known}; epilogues are {epilogues}");
                 let [row, column] = Axis::ALL.map(Axis::call);
-                let of_body = format!("along a row it reduces by {reductions}; an element stands at {row}, {column}");
+                let folds = Reduction::ALL.map(Reduction::column_name).join(", ");
+                let of_body = format!(
+                    "along a row it reduces by {reductions}, along columns all of an output by {folds}; an element stands at {row}, \
+                     {column}; elsewhere it reads by {ROTATE_HALF}, {ROTATE_PAIRS}, {REPEAT_COLUMNS}; matrices are multiplied by {DOT}"
+                );
                 if self.text == Text::Function { own } else { format!("{own}; {of_body}") }
             }
         }
@@ -318,6 +362,7 @@ impl<'f> Translator<'f> {
     fn condition(&mut self, expr: &syn::Expr) -> Result<Condition> {
         let spelled = match expr {
             syn::Expr::MethodCall(call) => self.spelled_condition(call),
+            syn::Expr::Call(call) => as_method(call).and_then(|call| self.spelled_condition(&call)),
             _ => None,
         };
         if let Some(condition) = spelled {
@@ -346,6 +391,29 @@ impl<'f> Translator<'f> {
     }
 }
 
+/// `x.max(0.0)` of `f32::max(x, 0.0)`.
+fn as_method(call: &syn::ExprCall) -> Option<syn::ExprMethodCall> {
+    let syn::Expr::Path(path) = &*call.func else { return None };
+    let segments: Vec<&syn::PathSegment> = path.path.segments.iter().collect();
+    let [of, method] = segments[..] else { return None };
+    let (receiver, others) = (call.args.first().filter(|_| of.ident == "f32")?, call.args.iter().skip(1));
+    Some(syn::ExprMethodCall {
+        attrs: Vec::new(),
+        receiver: Box::new(receiver.clone()),
+        dot_token: syn::Token![.](syn::spanned::Spanned::span(path)),
+        method: method.ident.clone(),
+        turbofish: None,
+        paren_token: call.paren_token,
+        args: others.cloned().collect(),
+    })
+}
+
+/// The name that an expression is.
+pub fn plain_name(expr: &syn::Expr) -> Option<&syn::Ident> {
+    let syn::Expr::Path(path) = expr else { return None };
+    path.path.get_ident()
+}
+
 fn number_literal(literal: &syn::Lit) -> Result<Expr> {
     match literal {
         syn::Lit::Float(float) if matches!(float.suffix(), "" | "f32") => Ok(Expr::Literal(float.base10_parse()?)),
@@ -366,8 +434,18 @@ fn arithmetic(op: &syn::BinOp) -> Result<BinaryOp> {
         syn::BinOp::Sub(_) => Ok(BinaryOp::Subtract),
         syn::BinOp::Mul(_) => Ok(BinaryOp::Multiply),
         syn::BinOp::Div(_) => Ok(BinaryOp::Divide),
-        other => Err(Error::new_spanned(other, "a body computes with `+`, `-`, `*` and `/`")),
+        syn::BinOp::Rem(_) => Ok(BinaryOp::Remainder),
+        other if is_truth(other) => Err(Error::new_spanned(other, NO_NUMBER)),
+        other => Err(Error::new_spanned(other, "a body computes with `+`, `-`, `*`, `/` and `%`")),
     }
+}
+
+/// What is said of a condition where a number stands.
+const NO_NUMBER: &str = "this is a condition, and a name or a result is a number: write `if … { 1.0 } else { 0.0 }`, or ask where it is needed, `if … \
+                         { … } else { … }`";
+
+fn is_truth(op: &syn::BinOp) -> bool {
+    matches!(op, syn::BinOp::And(_) | syn::BinOp::Or(_)) || comparison(op).is_ok()
 }
 
 fn comparison(op: &syn::BinOp) -> Result<CompareOp> {

@@ -47,6 +47,11 @@ pub fn refuse_intrinsic(name: &Ident, what: &str) -> Result<()> {
 pub fn expect_f32(ty: &syn::Type) -> Result<()> {
     match ty {
         syn::Type::Path(path) if path.path.is_ident("f32") => Ok(()),
+        syn::Type::Path(path) if path.path.is_ident("bool") => Err(Error::new_spanned(
+            ty,
+            "a name stands for a number: bind `let mask: f32 = if … { 1.0 } else { 0.0 };` and ask `if mask == 1.0`, or compare where it is \
+             asked",
+        )),
         other => Err(Error::new_spanned(other, "bodies compute in `f32`; write `f32` here")),
     }
 }

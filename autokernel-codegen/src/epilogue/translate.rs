@@ -72,7 +72,8 @@ mod tests {
             ("x.powf(2.0)", "a square is `x * x`"),
             ("x.atan()", "and these methods of `f32`: abs, max"),
             ("erfc(x)", "these functions: erf, and"),
-            ("f32::tanh(x)", "no CUDA counterpart"),
+            ("f32::atan(x)", "no CUDA counterpart"),
+            ("f64::tanh(x)", "no CUDA counterpart"),
             ("x.erf()", "write `erf(x)`"),
             ("tanh(x)", "write `x.tanh()`"),
             ("erf(x, 1.0)", "takes 1 argument, not 2"),
@@ -82,7 +83,9 @@ mod tests {
             ("x + 1", "write the number as `1.0`"),
             ("if x < 0.0 { 1.0 }", "needs its `else`"),
             ("let mut y = x; y", "immutable"),
-            ("x % 2.0", "`+`, `-`, `*` and `/`"),
+            ("x ^ 2.0", "`+`, `-`, `*`, `/` and `%`"),
+            ("x < 2.0", "this is a condition"),
+            ("!(x < 2.0)", "this is a condition"),
             ("x.max()", "takes 1 argument, not 0"),
         ] {
             let message = function(&format!("fn f(x: f32) -> f32 {{ {body} }}")).unwrap_err().to_string();

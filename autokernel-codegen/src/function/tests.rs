@@ -112,7 +112,9 @@ fn what_is_no_function_of_numbers_is_refused_with_its_remedy() {
         ("fn f(dot: f32) -> f32 { dot }", "would hide `dot`"),
         ("fn f(x: f32) -> f32 { f(x) }", "`f` calls `f`"),
         ("fn f(x: f32) -> f32 { dot(x, x) }", "pass its value as an argument"),
-        ("fn f(x: f32) -> f32 { x % 2.0 }", "`+`, `-`, `*` and `/`"),
+        ("fn f(x: f32) -> f32 { x ^ 2.0 }", "`+`, `-`, `*`, `/` and `%`"),
+        ("fn f(x: f32) -> f32 { const x: f32 = 1.0; x }", "give it a name of its own"),
+        ("fn f(x: f32) -> f32 { const Y: f32 = 1.0; let Y = x; Y }", "is a constant"),
     ] {
         let read = Function::parse(item.parse().unwrap())
             .and_then(|function| check_function(&function, &Functions::default()));

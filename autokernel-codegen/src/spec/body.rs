@@ -25,7 +25,7 @@ pub fn read(
     nodes: &mut Nodes,
 ) -> Result<Vec<Statement>> {
     let mut reader =
-        Reader { translator: Translator::new(Text::Body, functions), taken: 0, statements: Vec::new(), nodes };
+        Reader { translator: Translator::new(Text::Body, functions), taken: 0, statements: Vec::new(), parameters, nodes };
     let mut mistakes = Mistakes::default();
     for name in names {
         mistakes.note(refuse_intrinsic(name, "a parameter of this name"));
@@ -45,6 +45,7 @@ struct Reader<'n> {
     /// Values of the translator that are statements already.
     taken: usize,
     statements: Vec<Statement>,
+    parameters: &'n [Parameter],
     nodes: &'n mut Nodes,
 }
 
@@ -101,7 +102,7 @@ impl Reader<'_> {
             return self.translator.statement(statement).map(|()| None);
         };
         let syn::Expr::Assign(assign) = expr else {
-            return Err(Error::new_spanned(expr, instead_of(expr)));
+            return Err(Error::new_spanned(expr, self.instead_of(expr)));
         };
         let (output, row) = match &*assign.left {
             syn::Expr::Path(path) => (path.path.get_ident(), None),
@@ -112,7 +113,7 @@ impl Reader<'_> {
             left => (made_scales(left).map(|(output, _)| output), None),
         };
         let refused = "only an output is assigned to: `out = …;`, where an index picks its rows `out[index] = …;`, or with scales of its \
-                       blocks that the kernel makes `out * scales = …;`";
+                       blocks that the kernel makes `out * scales = …;`, and of a product that lies transposed `out.t() = …;`";
         let output = output.ok_or_else(|| Error::new_spanned(&assign.left, refused))?;
         let (fold, value) = match folded(&assign.right)? {
             Some((fold, value)) => (Some(fold), value),
@@ -120,6 +121,42 @@ impl Reader<'_> {
         };
         let value = self.translator.number(value)?;
         Ok(Some((Step::Store { output: output.to_string(), row, fold, value }, assign)))
+    }
+}
+
+impl Reader<'_> {
+    /// What can be written instead of an expression that is no statement of a body.
+    fn instead_of(&self, expr: &syn::Expr) -> String {
+        match expr {
+            syn::Expr::ForLoop(_) | syn::Expr::While(_) | syn::Expr::Loop(_) => {
+                "a body has no loops: what it says holds for every element, and `row_sum(…)` and its like go along the row"
+            }
+            syn::Expr::Binary(binary) if is_assignment(&binary.op) => return self.instead_of_a_change(&binary.left),
+            syn::Expr::If(_) => "an output is written once, whatever holds: `out = if … { … } else { … };`",
+            _ => "this value goes nowhere; a body binds values, `let y = …;`, and writes its outputs, `out = …;`",
+        }
+        .to_owned()
+    }
+
+    /// The same of `left += …`.
+    fn instead_of_a_change(&self, left: &syn::Expr) -> String {
+        let name = crate::translate::plain_name(left).map(ToString::to_string).unwrap_or_default();
+        let operand = self.parameters.iter().find_map(|parameter| match parameter {
+            Parameter::Tensor(tensor) if tensor.name == name => Some(tensor),
+            _ => None,
+        });
+        match operand {
+            Some(TensorParameter { mutable: true, container, element, .. }) => format!(
+                "`{name}` is a `{container}`, and only a `&mut Matrix` or a `&mut Batch` is written over what it held; pass that as an operand of \
+                 its own, `before: &{container}<{element}>`, and write `{name} = before + …;`"
+            ),
+            Some(TensorParameter { container, element, .. }) if ["Matrix", "Batch"].contains(&container.as_str()) => {
+                format!("`{name}` is only read; to write over it, make it `{name}: &mut {container}<{element}>`")
+            }
+            _ => "nothing in a body changes, and an output is written once: bind a new value, `let z = y + …;`, or write `out = …;` with \
+                  all of its value"
+                .to_owned(),
+        }
     }
 }
 
@@ -132,20 +169,6 @@ fn refuse_name_of_output(statement: &syn::Stmt, outputs: &[&str]) -> Result<()> 
             Err(Error::new_spanned(&local.pat, message))
         }
         _ => Ok(()),
-    }
-}
-
-/// What can be written instead of an expression that is no statement of a body.
-fn instead_of(expr: &syn::Expr) -> &'static str {
-    match expr {
-        syn::Expr::ForLoop(_) | syn::Expr::While(_) | syn::Expr::Loop(_) => {
-            "a body has no loops: what it says holds for every element, and `row_sum(…)` and its like go along the row"
-        }
-        syn::Expr::Binary(binary) if is_assignment(&binary.op) => {
-            "nothing in a body changes, and an output is written once: bind a new value, `let z = y + …;`, or write `out = …;` with all of its \
-             value"
-        }
-        _ => "this value goes nowhere; a body binds values, `let y = …;`, and writes its outputs, `out = …;`",
     }
 }
 

@@ -58,6 +58,7 @@ fn spell_out(statement: &mut Stmt, output: &Ident) {
         syn::BinOp::SubAssign(_) => parse_quote!(-),
         syn::BinOp::MulAssign(_) => parse_quote!(*),
         syn::BinOp::DivAssign(_) => parse_quote!(/),
+        syn::BinOp::RemAssign(_) => parse_quote!(%),
         _ => return,
     };
     if is(left, output) {

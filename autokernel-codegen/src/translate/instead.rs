@@ -5,8 +5,11 @@ const METHODS: &[(&str, &str, &str)] = &[
     ("powi", "x.powi(3)", ", and so on"),
     ("powf", "(y * x.ln()).exp()", ", of a positive `x`; a square is `x * x`"),
     ("exp2", "(x * 0.693_147_2).exp()", ""),
-    ("exp_m1", "x.exp() - 1.0", ""),
-    ("ln_1p", "(1.0 + x).ln()", ""),
+    ("exp_m1", "x.exp() - 1.0", ", of which near 0 few digits are left; there `x + 0.5 * x * x` has them"),
+    ("ln_1p", "(1.0 + x).ln()", ", of which near 0 few digits are left; there `x - 0.5 * x * x` has them"),
+    ("round", "(x + 0.5).floor()", ", which rounds halves up"),
+    ("fract", "x - x.trunc()", ""),
+    ("rem_euclid", "x - y * (x / y).floor()", ", of a positive `y`"),
     ("log2", "x.ln() * 1.442_695", ""),
     ("log10", "x.ln() * 0.434_294_5", ""),
     ("hypot", "(x * x + y * y).sqrt()", ""),
@@ -18,9 +21,30 @@ const METHODS: &[(&str, &str, &str)] = &[
     ("is_infinite", "if x.is_infinite() { 1.0 } else { 0.0 }", ", as it is a condition"),
 ];
 
-/// The advice for a call of `name`.
+/// Reductions that a body spells out, as above.
+const REDUCTIONS: &[(&str, &str, &str)] = &[
+    ("row_argmax", "row_min(if x == row_max(x) { column_index() } else { f32::INFINITY })", ", the first of the greatest"),
+    ("row_argmin", "row_min(if x == row_min(x) { column_index() } else { f32::INFINITY })", ", the first of the least"),
+    ("row_var", "row_mean((x - row_mean(x)) * (x - row_mean(x)))", ""),
+    ("row_std", "row_mean((x - row_mean(x)) * (x - row_mean(x))).sqrt()", ""),
+    ("row_norm", "row_sum(x * x).sqrt()", ""),
+    ("row_any", "row_max(if x > 0.0 { 1.0 } else { 0.0 })", ""),
+    ("row_all", "row_min(if x > 0.0 { 1.0 } else { 0.0 })", ""),
+    ("row_prod", "row_sum(x.abs().ln()).exp()", ", of numbers that are not 0, and but for its sign"),
+];
+
+/// The advice for a call of the method `name`.
 pub fn instead_of(name: &str) -> Option<String> {
-    let (_, code, note) = METHODS.iter().find(|(method, ..)| *method == name)?;
+    advice(METHODS, name)
+}
+
+/// The advice for a call of the function `name`.
+pub fn instead_of_reduction(name: &str) -> Option<String> {
+    advice(REDUCTIONS, name)
+}
+
+fn advice(of: &[(&str, &str, &str)], name: &str) -> Option<String> {
+    let (_, code, note) = of.iter().find(|(known, ..)| *known == name)?;
     Some(format!("write `{code}`{note}"))
 }
 
@@ -28,7 +52,7 @@ pub fn instead_of(name: &str) -> Option<String> {
 mod tests {
     use proc_macro2::TokenStream;
 
-    use super::METHODS;
+    use super::{METHODS, REDUCTIONS};
     use crate::function::Functions;
     use crate::spec::{Spec, attribute};
 
@@ -42,7 +66,7 @@ mod tests {
 
     #[test]
     fn what_is_advised_is_understood() {
-        for (method, code, _) in METHODS {
+        for (method, code, _) in METHODS.iter().chain(REDUCTIONS) {
             assert!(is_understood(code), "{method}: {code}");
         }
     }

@@ -42,7 +42,8 @@ impl Translator<'_> {
     /// Bounds are constants: `f32::clamp` panics where they are no range, and a kernel cannot.
     fn clamp(&mut self, call: &syn::ExprMethodCall, low: &syn::Expr, high: &syn::Expr) -> Result<Expr> {
         let x = self.receiver(call)?;
-        let bounds = (constant(&self.number(low)?), constant(&self.number(high)?));
+        let (low, high) = (self.number(low)?, self.number(high)?);
+        let bounds = (self.constant(&low), self.constant(&high));
         let (Some(least), Some(most)) = bounds else {
             let message = "the bounds of `clamp` are numbers that the text says, as it panics where they are no range; write \
                            `x.max(low).min(high)`, which is `low` where `x` is NaN";
@@ -56,6 +57,24 @@ impl Translator<'_> {
             Expr::If(Box::new(condition), Box::new(Expr::Literal(bound)), Box::new(otherwise))
         };
         Ok(outside(CompareOp::Less, least, outside(CompareOp::Greater, most, x.clone())))
+    }
+
+    /// The number that an expression is, of numbers and of names of such.
+    fn constant(&self, value: &Expr) -> Option<f32> {
+        match value {
+            Expr::Literal(value) => Some(*value),
+            Expr::Negate(value) => self.constant(value).map(|value| -value),
+            Expr::Binary(op, left, right) => {
+                let sides = [left, right].map(|side| self.constant(side).map(|side| Box::new(Expr::Literal(side))));
+                let [Some(left), Some(right)] = sides else { return None };
+                Some(Expr::Binary(*op, left, right).eval(&[]))
+            }
+            Expr::Variable(name) => match &self.bound.iter().find(|bound| bound.name == *name)?.value {
+                Value::Number(value) => self.constant(value),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     fn power(&mut self, call: &syn::ExprMethodCall, exponent: &syn::Expr) -> Result<Expr> {
@@ -102,14 +121,6 @@ fn times(left: Expr, right: Expr) -> Expr {
     Expr::Binary(BinaryOp::Multiply, Box::new(left), Box::new(right))
 }
 
-fn constant(value: &Expr) -> Option<f32> {
-    match value {
-        Expr::Literal(value) => Some(*value),
-        Expr::Negate(value) => constant(value).map(|value| -value),
-        _ => None,
-    }
-}
-
 fn whole(exponent: &syn::Expr) -> Option<i32> {
     match exponent {
         syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(number), .. }) if matches!(number.suffix(), "" | "i32") => {
@@ -146,6 +157,40 @@ mod tests {
     }
 
     #[test]
+    fn bounds_may_be_constants_by_their_names() {
+        for x in NUMBERS {
+            let text = "const LIMIT: f32 = 0.5 * 1.5; let most = LIMIT; x.clamp(-LIMIT, most)";
+            assert_eq!(value(text, x).unwrap().to_bits(), x.clamp(-0.75, 0.75).to_bits(), "{x}");
+        }
+    }
+
+    #[test]
+    fn a_function_of_f32_is_the_method_of_that_name() {
+        for x in NUMBERS {
+            assert_eq!(value("f32::max(x, f32::floor(0.5))", x).unwrap().to_bits(), x.max(0.0).to_bits(), "{x}");
+            let asked = value("if f32::is_nan(x) { f32::clamp(1.0, -1.0, 0.5) } else { f32::powi(x, 2) }", x).unwrap();
+            let expected = if x.is_nan() { 0.5 } else { x * x };
+            assert_eq!(asked.to_bits(), expected.to_bits(), "{x}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_rounded_and_divided_with_a_remainder_as_rust_does() {
+        for x in NUMBERS {
+            for (text, expected) in [
+                ("x.floor()", x.floor()),
+                ("x.ceil()", x.ceil()),
+                ("x.trunc()", x.trunc()),
+                ("x % 0.75", x % 0.75),
+                ("(x + 1.0) % -x", (x + 1.0) % -x),
+            ] {
+                let found = value(text, x).unwrap();
+                assert!(found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan(), "{text} of {x}: {found}");
+            }
+        }
+    }
+
+    #[test]
     fn powers_multiply_and_those_below_zero_divide() {
         for (text, power) in [("x.powi(0)", 0), ("x.powi(1)", 1), ("(x + 0.5).powi(7)", 7), ("x.powi(-(2i32))", -2)] {
             for x in [-1.25_f32, 0.5, 3.0] {
@@ -169,6 +214,7 @@ mod tests {
     #[test]
     fn what_cannot_be_known_when_it_is_compiled_is_refused_with_what_to_write() {
         for (text, remedy) in [
+            ("let y = x; x.clamp(y, 1.0)", "write `x.max(low).min(high)`"),
             ("x.clamp(x, 1.0)", "write `x.max(low).min(high)`"),
             ("x.clamp(1.0, -1.0)", "1.0 to -1.0 is no range"),
             ("x.clamp(f32::NAN, 1.0)", "NaN to 1.0 is no range"),

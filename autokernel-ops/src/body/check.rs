@@ -101,8 +101,14 @@ impl<'b> Checker<'b> {
                 self.complain(Place::Operand(at), message);
             }
             if (kind, role) == (&Kind::DeviceScalar, &Role::Output) && body.fold_of(name).is_none() {
-                let message = "every row would write a `Scalar`; write a `&mut Column` or a `&mut Matrix`, or beside a product what all \
-                               rows come to: `largest = column_max(row_max(y));`";
+                let message = match self.rotated {
+                    Rotated::Values => {
+                        "every row would write a `Scalar`; write a `&mut Column` or a `&mut Matrix`, or what all rows come to: `largest = \
+                         column_max(row_max(y));`"
+                            .to_owned()
+                    }
+                    Rotated::Operands => format!("every row would write a `Scalar`; {ALL_ROWS}"),
+                };
                 self.complain(Place::Operand(at), message);
             }
         }
@@ -142,10 +148,11 @@ impl<'b> Checker<'b> {
                 .iter()
                 .position(|operand| operand.name == *output)
                 .map_or(Place::Function, Place::Operand);
-            let is_matrix = |it: &Operand| (it.kind, it.role, it.batched) == (Kind::Matrix, Role::Output, false);
+            let is_matrix = |it: &Operand| (it.kind, it.role) == (Kind::Matrix, Role::Output);
             if !body.operand(output).is_some_and(is_matrix) {
                 let message = format!(
-                    "`{output}` is read and written, which only a `&mut Matrix` can be; pass what is read as an operand of its own"
+                    "`{output}` is read and written, which only a `&mut Matrix` or a `&mut Batch` can be; pass what is read as an operand of \
+                     its own"
                 );
                 self.complain(place, message);
             }
@@ -228,8 +235,15 @@ impl<'b> Checker<'b> {
         for name in value.variables() {
             match (self.varies.get(name), body.operand(name).map(|operand| operand.role)) {
                 (_, Some(Role::Output)) => {
-                    let message =
-                        format!("`{name}` is written and never read; bind its value first: `let y = …; {name} = y;`");
+                    let message = match body.operand(name) {
+                        Some(operand) if operand.kind != Kind::Matrix && !self.stored.contains(&name) => format!(
+                            "`{name}` is written and never read, as only a `&mut Matrix` or a `&mut Batch` is written over what it held; pass that \
+                             as an operand of its own, `before: &{}<{}>`",
+                            operand.container(),
+                            operand.dtype
+                        ),
+                        _ => format!("`{name}` is written and never read; bind its value first: `let y = …; {name} = y;`"),
+                    };
                     self.complain(Place::Step(at), message);
                 }
                 (Some(&along_row), _) => {
@@ -290,6 +304,10 @@ impl<'b> Checker<'b> {
         self.complaints
     }
 }
+
+/// How a row-wise kernel's numbers of all rows become one.
+pub const ALL_ROWS: &str = "write each row's number to a `&mut Column`, and reduce that in another kernel, along the only column of \
+                            `column.view().as_matrix(rows, 1)`: `out = column_max(x);` into a `&mut Row` of one element";
 
 /// What is said of an operand that is read where the body writes, and elsewhere by rows or columns of its own.
 fn twice(name: &str) -> String {

@@ -2,7 +2,7 @@
 
 use autokernel_core::Role;
 
-use crate::body::check::Checker;
+use crate::body::check::{ALL_ROWS, Checker};
 use crate::body::{Body, Complaint, ELEMENTS, FP8, Kind, Operand, Place, Rotated, Step};
 
 /// Every mistake in `body`; none in one that can be compiled.
@@ -95,14 +95,16 @@ fn step<'b>(checker: &mut Checker<'b>, at: usize, step: &'b Step) {
         Step::Store { output, row, fold: Some(fold), .. } => {
             let stored = checker.store(at, output, row.as_deref());
             let (name, is_row) = (fold.column_name(), stored.is_none_or(|operand| operand.kind == Kind::Row));
-            if !is_row || row.is_some() {
+            if stored.is_some_and(|operand| operand.kind == Kind::DeviceScalar) {
+                let message = format!("`{name}` gives one number a column here, and only beside a product one of all rows; {ALL_ROWS}");
+                checker.complain(Place::Step(at), message);
+            } else if !is_row || row.is_some() {
                 checker.complain(
                     Place::Step(at),
                     format!("`{name}` gives one number a column; make `{output}` a `&mut Row`"),
                 );
             } else if !varies {
-                let message =
-                    format!("`{name}` is given one number a row, which every column would repeat; reduce a matrix");
+                let message = format!("`{name}` is given one number a row, which every column would repeat; {ALL_ROWS}");
                 checker.complain(Place::Step(at), message);
             }
         }
