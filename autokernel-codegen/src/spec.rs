@@ -8,6 +8,7 @@ mod nodes;
 mod overwritten;
 mod parameter;
 mod refused;
+mod transposed;
 mod type_lists;
 mod types;
 
@@ -17,6 +18,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Error, Ident, Result, Token};
 
@@ -34,8 +36,13 @@ pub use types::Choice;
 pub struct Spec {
     /// What must be computed.
     pub problem: Problem,
-    /// The function as written, but for what it reads of outputs before it writes them: parameters of their own, behind the others.
+    /// The function as written, but for what it reads of outputs before it writes them: parameters of their own, behind the others. Where
+    /// what it writes lies transposed, the one that writes what is stored.
     pub function: Function,
+    /// Its parameters as they are written.
+    pub declared: Punctuated<syn::FnArg, Token![,]>,
+    /// Whether what it writes lies transposed, so that rows of the problem are columns of the function.
+    pub is_transposed: bool,
     /// The names of its parameters.
     pub parameters: Vec<Ident>,
     /// The outputs that are written over what is read.
@@ -111,6 +118,10 @@ impl Spec {
                 "gradients are of what `{output}` held before, which is written over; write to an output of its own"
             );
             return Err(Error::new(output.span(), message));
+        }
+        if let Some(spec) = written.first().filter(|spec| spec.is_transposed) {
+            let message = "gradients are of what lies as it is written; write `out = …;`, with the factors in the other order";
+            return Err(Error::new(spec.function.sig.ident.span(), message));
         }
         let forward = Forward {
             sources: written.iter().filter_map(|spec| Source::of(&spec.problem)).collect(),
@@ -204,6 +215,8 @@ struct Written<'a> {
     settings: Vec<Setting>,
     nodes: Nodes,
     function: Function,
+    declared: Punctuated<syn::FnArg, Token![,]>,
+    is_transposed: bool,
     overwritten: Vec<Overwritten>,
 }
 
@@ -219,10 +232,16 @@ impl<'a> Written<'a> {
             Ok(function)
         });
         let ((lists, settings), mut function) = both(settings, function)?;
+        let declared = function.sig.inputs.clone();
         let Function { sig, body, .. } = &mut function;
+        let is_transposed = body.as_mut().map_or(Ok(false), |body| transposed::split(sig, body))?;
+        if let Some(known) = settings.iter().find(|setting| is_transposed && setting.name == "n") {
+            let message = "`n` would be the rows of what is stored, which are given at each launch; leave it out, or write `out = …;`";
+            return Err(nodes.error(vec![known.node.complain(message)]));
+        }
         let overwritten = body.as_mut().map(|body| overwritten::split(sig, body)).unwrap_or_default();
         type_lists::check(&lists, &function.sig)?;
-        Ok((Written { attribute, place, settings, nodes, function, overwritten }, lists))
+        Ok((Written { attribute, place, settings, nodes, function, declared, is_transposed, overwritten }, lists))
     }
 
     /// The kernel of these types.
@@ -230,6 +249,9 @@ impl<'a> Written<'a> {
         let Written { attribute, place, settings, function, overwritten, .. } = self;
         let mut nodes = self.nodes.clone();
         let inputs = types::substituted(&function.sig.inputs, &choices);
+        if let Some(block) = function.body.as_ref().filter(|_| self.is_transposed) {
+            transposed::check_weights(block, inputs.iter())?;
+        }
         // A token with the span of both.
         let parentheses = quote_spanned!(function.sig.paren_token.span.join()=> ());
         let parameter_list = nodes.add(parentheses);
@@ -270,7 +292,18 @@ impl<'a> Written<'a> {
         let called = function.body.as_ref().map(calls_in).unwrap_or_default();
         let called = called.iter().map(|name| functions.called(name)).collect::<Result<_>>()?;
         let (function, overwritten) = (function.clone(), overwritten.clone());
-        Ok(Spec { problem, function, parameters: names, overwritten, called, choices, within: None })
+        let (declared, is_transposed) = (self.declared.clone(), self.is_transposed);
+        Ok(Spec {
+            problem,
+            function,
+            declared,
+            is_transposed,
+            parameters: names,
+            overwritten,
+            called,
+            choices,
+            within: None,
+        })
     }
 }
 

@@ -24,7 +24,10 @@ pub fn block(spec: &Spec) -> Result<&syn::Block> {
 pub fn parts(spec: &Spec, operands: &[Operand], cpu: TokenStream, row: &TokenStream, docs: String) -> Parts {
     let (name, parameters) = (&spec.function.sig.ident, spec.given());
     let types = Names::of(spec);
-    let views = operands.iter().enumerate().map(|(number, operand)| view(operand, &types.element(number)));
+    let views = operands.iter().enumerate().map(|(number, operand)| {
+        let kind = if spec.is_transposed { operand.kind.transposed() } else { operand.kind };
+        view(&Operand { kind, ..operand.clone() }, &types.element(number))
+    });
     let first = operands.iter().position(|operand| operand.role == Role::Output);
     let launch = launches(spec, &views.collect::<Vec<_>>(), first);
     Parts {

@@ -89,7 +89,7 @@ fn generate(specs: &[(Spec, Plan)], parts: &Parts, manifest: &Manifest) -> Token
     let first = &specs[0].0;
     let function = &first.function;
     let (attributes, visibility, name) = (&function.attrs, &function.vis, &function.sig.ident);
-    let inputs: Vec<&syn::FnArg> = function.sig.inputs.iter().take(first.given().len()).collect();
+    let inputs: Vec<&syn::FnArg> = first.declared.iter().collect();
     let output = output(&function.sig);
     let module_docs = docs::module(specs);
     let module_attributes: Vec<&Attribute> = attributes.iter().filter(|attribute| concerns_module(attribute)).collect();

@@ -57,7 +57,7 @@ pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Part
             quote!(|arguments| ::autokernel::__private::matmul_body_with_tables_on_cpu(arguments, #tables, #of_each))
         }
     };
-    let docs = docs(problem, body, spec.given());
+    let docs = docs(problem, body, spec);
     Ok(crate::body::parts(spec, body.operands(), cpu, &row, docs))
 }
 
@@ -92,8 +92,22 @@ fn tables(problem: &matmul::Problem, body: &Body, operands: &Operands) -> TokenS
     }
 }
 
+/// `[n, k]` of `[m, k]`, and the other way round.
+fn turned(shape: &str) -> String {
+    let other = |part: &str| match part {
+        "m" => "n".to_owned(),
+        "n" => "m".to_owned(),
+        other => other.to_owned(),
+    };
+    let parts = shape.trim_matches(['[', ']']).split(", ").map(other).collect::<Vec<_>>();
+    format!("[{}]", parts.join(", "))
+}
+
 /// The shapes and errors; follows what the user wrote.
-fn docs(problem: &matmul::Problem, body: &Body, parameters: &[Ident]) -> String {
+fn docs(problem: &matmul::Problem, body: &Body, spec: &Spec) -> String {
+    let parameters = spec.given();
+    // Of what lies transposed the rows that are stored are columns of what is written.
+    let as_written = |shape: String| if spec.is_transposed { turned(&shape) } else { shape };
     let (factors, scales, zeros, a_scales) = (body.factors(), body.scales(), body.zeros(), body.a_scales());
     let (block, made) = (problem.block.unwrap_or(1), body.made());
     let of_weights = match problem.weights {

@@ -54,12 +54,39 @@ pub fn element(argument: &syn::FnArg) -> Option<&syn::TypePath> {
     tensor(&reference.elem).map(|(_, element)| element)
 }
 
-/// Whether it is a `&mut Matrix`.
+/// Whether it is a `&mut Matrix` or a `&mut Batch`.
 pub fn is_written_matrix(argument: &syn::FnArg) -> bool {
-    let syn::FnArg::Typed(typed) = argument else { return false };
-    let syn::Type::Reference(reference) = &*typed.ty else { return false };
-    reference.mutability.is_some()
-        && tensor(&reference.elem).is_some_and(|(container, _)| container == Kind::Matrix.name())
+    is_written(argument) && is_of_elements(argument)
+}
+
+/// Whether it is a `&mut`.
+pub fn is_written(argument: &syn::FnArg) -> bool {
+    reference(argument).is_some_and(|reference| reference.mutability.is_some())
+}
+
+/// Whether it has an element for each row and column: a `Matrix`, or a `Batch` of them.
+pub fn is_of_elements(argument: &syn::FnArg) -> bool {
+    let container = reference(argument).and_then(|reference| tensor(&reference.elem));
+    container.and_then(|(container, _)| Kind::of_container(&container.to_string())).is_some_and(|(kind, _)| kind == Kind::Matrix)
+}
+
+/// Whether it is an `&Index`.
+pub fn is_index(argument: &syn::FnArg) -> bool {
+    reference(argument).is_some_and(|reference| is_called(&reference.elem, Kind::Index.name()))
+}
+
+/// The name of the tensor's type, where it is a reference to one.
+pub fn container_mut(argument: &mut syn::FnArg) -> Option<&mut Ident> {
+    let syn::FnArg::Typed(typed) = argument else { return None };
+    let syn::Type::Reference(reference) = &mut *typed.ty else { return None };
+    tensor(&reference.elem)?;
+    let syn::Type::Path(path) = &mut *reference.elem else { return None };
+    path.path.segments.last_mut().map(|segment| &mut segment.ident)
+}
+
+fn reference(argument: &syn::FnArg) -> Option<&syn::TypeReference> {
+    let syn::FnArg::Typed(typed) = argument else { return None };
+    if let syn::Type::Reference(reference) = &*typed.ty { Some(reference) } else { None }
 }
 
 /// Whether it is the type of that name, whatever path leads to it.

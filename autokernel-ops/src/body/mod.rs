@@ -199,6 +199,16 @@ impl Kind {
         one.map(|kind| (kind, false)).or_else(|| batch().map(|(_, kind)| (*kind, true)))
     }
 
+    /// The kind of the same operand, of a matrix that lies transposed.
+    #[must_use]
+    pub const fn transposed(self) -> Self {
+        match self {
+            Kind::Row => Kind::Column,
+            Kind::Column => Kind::Row,
+            other => other,
+        }
+    }
+
     /// How a launch hands it over.
     pub const fn passed(self) -> Passed {
         if matches!(self, Kind::Scalar) { Passed::ByValue } else { Passed::ByAddress }
