@@ -2,7 +2,7 @@
 
 pub use autokernel_ops::Schedule as AnySchedule;
 pub use autokernel_ops::backward::differences;
-pub use autokernel_ops::body::{Columns, Fetch, Reduction};
+pub use autokernel_ops::body::{Columns, Fetch, InPlace, Reduction};
 pub use autokernel_ops::rows::{
     Body, Class, Keep, Kind, Operand, Problem, Schedule, Sm80Schedule, Sm90Schedule, emit, oracle, plan, sm80, sm90,
 };

@@ -60,7 +60,7 @@ impl Routes {
     pub fn rows(&self, choice: usize) -> Result<IndexView<'_>> {
         let row = of_choice(&self.rows, choice)?;
         Ok(match row.storage {
-            Storage::Host(rows) => IndexView::from_slice(rows),
+            Storage::Host(rows) | Storage::Before(rows, _) => IndexView::from_slice(rows),
             Storage::Cuda(rows) => IndexView::from_cudarc(&rows),
         })
     }
@@ -72,7 +72,7 @@ impl Routes {
     pub fn weights(&self, choice: usize) -> Result<ColumnView<'_, f32>> {
         let row = of_choice(&self.weights, choice)?;
         Ok(match row.storage {
-            Storage::Host(weights) => ColumnView::from_slice(weights),
+            Storage::Host(weights) | Storage::Before(weights, _) => ColumnView::from_slice(weights),
             Storage::Cuda(weights) => ColumnView::from_cudarc(weights),
         })
     }

@@ -1,6 +1,6 @@
 //! Kernels that write over what they read, each also launched with what it reads elsewhere.
 
-use autokernel::{AnyKernel, Device, Dtype, Element, Matrix, Result, Row, bf16};
+use autokernel::{AnyKernel, Batch, Device, Dtype, Element, Index, Matrix, Result, Row, bf16};
 
 /// A chain.
 #[autokernel::rows(T = [bf16, f32])]
@@ -29,9 +29,29 @@ pub fn accumulate(a: &Matrix<bf16>, b: &Matrix<bf16>, scale: f32, c: &mut Matrix
     c = scale * c + dot(a, b.t());
 }
 
+/// Products of a batch that are added to what was there.
+#[autokernel::fused_matmul]
+pub fn accumulate_batch(a: &Batch<bf16>, b: &Matrix<bf16>, c: &mut Batch<f32>) {
+    c += dot(a, b.t());
+}
+
+/// The gradients of experts' weights, over several parts of a step.
+#[autokernel::fused_matmul]
+pub fn accumulate_experts(x: &Matrix<bf16>, dy: &Matrix<bf16>, offsets: &Index, dw: &mut Batch<f32>) {
+    dw += dot(x.t(), dy);
+}
+
 /// All of them.
-pub fn kernels() -> [&'static AnyKernel; 5] {
-    [add::kernel::<bf16>(), add::kernel::<f32>(), &add_rms_norm::KERNEL, &softmax::KERNEL, &accumulate::KERNEL]
+pub fn kernels() -> [&'static AnyKernel; 7] {
+    [
+        add::kernel::<bf16>(),
+        add::kernel::<f32>(),
+        &add_rms_norm::KERNEL,
+        &softmax::KERNEL,
+        &accumulate::KERNEL,
+        &accumulate_batch::KERNEL,
+        &accumulate_experts::KERNEL,
+    ]
 }
 
 /// Asserts that each kernel gives the same in place and into an output of its own, on rows of so many columns: but for roundings, as sums are
@@ -76,15 +96,53 @@ pub fn check(device: &Device, rows: usize, columns: usize) -> Result<()> {
     let mut apart_from = [(&x).into(), (&skip).into(), 0.5.into(), (&mut apart).into(), (&before).into()];
     accumulate::KERNEL.launch(device, &mut apart_from)?;
     assert_close(&over, &apart, &format!("product of {rows}x{columns}"))?;
+    check_batches(device, &values(6).collect::<Vec<_>>(), (rows, columns))
+}
+
+/// The same of batches and of groups: two products of rows of 8, and of a few rows of all.
+fn check_batches(device: &Device, values: &[f32], (rows, columns): (usize, usize)) -> Result<()> {
+    const SIDE: usize = 8;
+    let narrow = |count: usize, shift: usize| -> Vec<bf16> {
+        (0..count).map(|at| bf16::from_f32(values[(at + shift) % values.len()])).collect()
+    };
+    let held: Vec<f32> = (0..2 * rows * SIDE).map(|at| (at % 37) as f32 / 4.0).collect();
+    let a = Batch::from_slice(device, &narrow(2 * rows * columns, 0), 2, rows, columns)?;
+    let b = Matrix::from_slice(device, &narrow(SIDE * columns, 5), SIDE, columns)?;
+    let batch = || Batch::from_slice(device, &held, 2, rows, SIDE);
+    let (before, mut over, mut apart) = (batch()?, batch()?, Batch::<f32>::zeros(device, 2, rows, SIDE)?);
+    accumulate_batch(&a, &b, &mut over)?;
+    accumulate_batch::KERNEL.launch(device, &mut [(&a).into(), (&b).into(), (&mut apart).into(), (&before).into()])?;
+    let what = format!("batch of {rows}x{columns}");
+    assert_all_close(&over.view().to_vec()?, &apart.view().to_vec()?, &what);
+    assert!(over.view().to_vec()? != held || columns == 0, "{what}: nothing was added");
+
+    let [x, dy] = [SIDE, 3].map(|side| Matrix::from_slice(device, &narrow(rows * side, side), rows, side));
+    let (x, dy) = (x?, dy?);
+    // The second group is empty: it keeps what it had.
+    let bounds = [0, rows, rows].map(|bound| i32::try_from(bound).expect("few rows"));
+    let offsets = Index::from_slice(device, &bounds)?;
+    let held: Vec<f32> = (0..2 * SIDE * 3).map(|at| at as f32 / 8.0).collect();
+    let experts = || Batch::from_slice(device, &held, 2, SIDE, 3);
+    let (before, mut over, mut apart) = (experts()?, experts()?, Batch::<f32>::zeros(device, 2, SIDE, 3)?);
+    accumulate_experts(&x, &dy, &offsets, &mut over)?;
+    let mut apart_from = [(&x).into(), (&dy).into(), offsets.view().into(), (&mut apart).into(), (&before).into()];
+    accumulate_experts::KERNEL.launch(device, &mut apart_from)?;
+    let (over, what) = (over.view().to_vec()?, format!("experts of {rows} rows"));
+    assert_all_close(&over, &apart.view().to_vec()?, &what);
+    assert_eq!(over[SIDE * 3..], held[SIDE * 3..], "{what}: the empty group");
     Ok(())
 }
 
 /// Two roundings of 16 bits, or what sums of f32 are off.
 fn assert_close<T: Element + Into<f64>>(left: &Matrix<T>, right: &Matrix<T>, what: &str) -> Result<()> {
+    assert_all_close(&left.to_vec()?, &right.to_vec()?, what);
+    Ok(())
+}
+
+fn assert_all_close<T: Element + Into<f64>>(left: &[T], right: &[T], what: &str) {
     let least = if T::DTYPE == Dtype::F32 { 1e-5 } else { 1.0 / 64.0 };
-    for (at, (left, right)) in left.to_vec()?.into_iter().zip(right.to_vec()?).enumerate() {
-        let (left, right): (f64, f64) = (left.into(), right.into());
+    for (at, (left, right)) in left.iter().zip(right).enumerate() {
+        let (left, right): (f64, f64) = ((*left).into(), (*right).into());
         assert!((left - right).abs() <= least * right.abs(), "{what}, element {at}: {left} in place, {right} apart");
     }
-    Ok(())
 }

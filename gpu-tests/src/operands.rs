@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use autokernel::__private::Before;
 use autokernel::{Argument, Device, Dtype, Index, Result, Role, bf16, e4m3, e5m2, f16};
 use autokernel_codegen::rows::oracle::{self, Ball};
-use autokernel_codegen::rows::{Kind, Operand};
+use autokernel_codegen::rows::{InPlace, Kind, Operand};
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -100,6 +101,55 @@ impl Placed {
     }
 }
 
+/// What an output held before it is written over.
+enum Held<'a> {
+    Bf16(Before<'a, bf16>),
+    F16(Before<'a, f16>),
+    F32(Before<'a, f32>),
+    E4m3(Before<'a, e4m3>),
+    E5m2(Before<'a, e5m2>),
+}
+
+impl Held<'_> {
+    fn argument(&self) -> Argument<'_> {
+        match self {
+            Held::Bf16(before) => before.view().into(),
+            Held::F16(before) => before.view().into(),
+            Held::F32(before) => before.view().into(),
+            Held::E4m3(before) => before.view().into(),
+            Held::E5m2(before) => before.view().into(),
+        }
+    }
+}
+
+impl Placed {
+    /// The output, and what it holds.
+    fn written_over(&mut self) -> Result<(Held<'_>, Argument<'_>)> {
+        macro_rules! held {
+            ($there:expr, $held:ident) => {{
+                let view = $there.view_mut()?;
+                Ok((Held::$held(Before::of(&view)?), view.into()))
+            }};
+        }
+        match self {
+            Placed::Bf16(there) => held!(there, Bf16),
+            Placed::F16(there) => held!(there, F16),
+            Placed::F32(there) => held!(there, F32),
+            Placed::E4m3(there) => held!(there, E4m3),
+            Placed::E5m2(there) => held!(there, E5m2),
+            Placed::I8(_) | Placed::Index(_) => {
+                Err(autokernel::Error::Operands { kernel: String::new(), reason: "nothing is written over it".to_owned() })
+            }
+        }
+    }
+}
+
+/// The numbers of each output that is written over what is read, and of what is read.
+pub fn in_place(operands: &[Operand], of: &[InPlace]) -> Vec<(usize, usize)> {
+    let number = |name: &str| operands.iter().position(|operand| operand.name == name);
+    of.iter().filter_map(|InPlace { output, before }| number(output).zip(number(before))).collect()
+}
+
 /// Different numbers of rows, in any order, one of them below the first.
 fn picks(count: usize, seed: u64) -> Vec<i32> {
     let mut numbers: Vec<i32> = (-1..).take(count + 2).collect();
@@ -114,6 +164,8 @@ pub struct Setup<'s> {
     pub operands: &'s [Operand],
     /// Rows and columns of each.
     pub sizes: &'s [(usize, usize)],
+    /// Each output that is written over what is read, and what is read.
+    pub in_place: &'s [(usize, usize)],
     /// What inputs are drawn from.
     pub values: Values,
     /// Draws them.
@@ -139,25 +191,52 @@ pub fn run_twice(
     launch: impl Fn(&mut [Argument<'_>]) -> Result<()>,
 ) -> std::result::Result<Ran, String> {
     let failed = |error: autokernel::Error| error.to_string();
-    let Setup { operands, sizes, values: drawn, seed } = *setup;
-    let (mut placed, mut values) = (Vec::new(), Vec::new());
+    let Setup { operands, sizes, in_place, values: drawn, seed } = *setup;
+    let before_of = |output: usize| in_place.iter().find(|(it, _)| *it == output).map(|(_, before)| *before);
+    let output_of = |before: usize| in_place.iter().find(|(_, it)| *it == before).map(|(output, _)| *output);
+    let seed_of = |at: usize| {
+        let read = if operands[at].role == Role::Input { Some(at) } else { before_of(at) };
+        read.map(|at| (drawn, seed.wrapping_mul(31) + at as u64))
+    };
+    let (mut placed, mut values, mut placements) = (Vec::new(), Vec::new(), Vec::new());
     for (at, (operand, &(rows, columns))) in operands.iter().zip(sizes).enumerate() {
-        let placement = if operand.kind == Kind::Scalar { Place::dense(1, 1) } else { place(rows, columns) };
-        let seed = (operand.role == Role::Input).then_some((drawn, seed.wrapping_mul(31) + at as u64));
-        let (there, host) = Placed::new(device, operand, placement, seed).map_err(failed)?;
+        let placement = match output_of(at) {
+            // It has no memory of its own, and its numbers lie as the output does.
+            Some(output) => placements.get(output).copied().unwrap_or(Place::dense(rows, columns)),
+            None if operand.kind == Kind::Scalar => Place::dense(1, 1),
+            None => place(rows, columns),
+        };
+        let (there, host) = Placed::new(device, operand, placement, seed_of(at)).map_err(failed)?;
+        placements.push(placement);
         placed.push(there);
         values.push(host);
     }
     let mut runs = Vec::new();
     for _ in 0..2 {
-        let arguments =
-            placed.iter_mut().zip(&values).zip(operands).map(|((placed, values), operand)| match operand.kind {
-                Kind::Scalar => Ok(Argument::Scalar(values[0] as f32)),
-                _ => placed.argument(operand),
+        for &(output, _) in in_place {
+            let filled = Placed::new(device, &operands[output], placements[output], seed_of(output));
+            placed[output] = filled.map_err(failed)?.0;
+        }
+        let mut held: Vec<(usize, Held<'_>)> = Vec::new();
+        let mut arguments: Vec<Option<Argument<'_>>> = Vec::new();
+        for (at, (placed, operand)) in placed.iter_mut().zip(operands).enumerate() {
+            arguments.push(match (operand.kind, before_of(at), output_of(at)) {
+                (Kind::Scalar, ..) => Some(Argument::Scalar(values[at][0] as f32)),
+                (_, Some(before), _) => {
+                    let (it, argument) = placed.written_over().map_err(failed)?;
+                    held.push((before, it));
+                    Some(argument)
+                }
+                (_, _, Some(_)) => None,
+                _ => Some(placed.argument(operand).map_err(failed)?),
             });
-        let mut arguments = arguments.collect::<Result<Vec<_>>>().map_err(failed)?;
+        }
+        let read = |at: usize| held.iter().find(|(before, _)| *before == at).map(|(_, held)| held.argument());
+        let arguments = arguments.into_iter().enumerate();
+        let mut arguments: Vec<Argument<'_>> = arguments.filter_map(|(at, argument)| argument.or_else(|| read(at))).collect();
         launch(&mut arguments).map_err(failed)?;
         drop(arguments);
+        drop(held);
         runs.push(placed.iter().map(Placed::read).collect::<Result<Vec<_>>>().map_err(failed)?);
     }
     for ((first, second), operand) in runs[0].iter().zip(&runs[1]).zip(operands) {

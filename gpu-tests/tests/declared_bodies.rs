@@ -18,7 +18,7 @@ use gpu_tests::bodies::declared::{self, Declared, catalogue};
 use gpu_tests::bodies::{check_declared, check_launch};
 use gpu_tests::host::Values;
 use gpu_tests::place::Place;
-use gpu_tests::{settings, skip};
+use gpu_tests::{in_place, settings, skip};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
@@ -92,7 +92,7 @@ impl Sample {
     fn of(kernel: &str) -> Option<Self> {
         let is_soaked = std::env::var_os("AUTOKERNEL_SOAK").is_some();
         match kernel {
-            "residual" | "scaled" | "wide" => Some(Sample::All),
+            "residual" | "scaled" | "wide" | "accumulate" => Some(Sample::All),
             "swiglu" | "geglu" | "fp8_scaled" | "fp8_swiglu" | "int8_scaled" | "int8_swiglu" | "tf32_residual"
                 if is_soaked =>
             {
@@ -138,7 +138,8 @@ fn a_body_is_the_same_in_every_mode_of_its_schedule() {
     };
     let mut rng = StdRng::seed_from_u64(settings::number("AUTOKERNEL_SEED", 43));
     let mut runs = Vec::new();
-    for kernel in declared::catalogue() {
+    let in_place = Declared { name: "accumulate", kernel: &in_place::accumulate::KERNEL };
+    for kernel in declared::catalogue().into_iter().chain([in_place]) {
         let Some(sample) = Sample::of(kernel.name) else { continue };
         let problem = Problem { known_n: None, ..kernel.problem() };
         let class = problem.class();

@@ -12,7 +12,7 @@ use gpu_tests::declared;
 use gpu_tests::host::Values;
 use gpu_tests::kernels::{Declared, bf16_nn, bf16_nt, f32_out};
 use gpu_tests::place::Place;
-use gpu_tests::{shapes, skip};
+use gpu_tests::{in_place, shapes, skip};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 
@@ -58,4 +58,12 @@ fn sanitize_every_mode_and_cluster_row_major() {
 fn sanitize_every_mode_and_cluster_transposed() {
     let cases = [(extents(392, 520, 320), true), (extents(261, 263, 133), false)];
     sanitize("gpu_sanitize::sanitize_every_mode_and_cluster_transposed", declared!(f32_out::f16_nt), &cases);
+}
+
+#[test]
+fn sanitize_what_is_written_over() {
+    let Some(device) = skip::gpu("gpu_sanitize::sanitize_what_is_written_over") else { return };
+    for (rows, columns) in [(5, 300), (67, 93), (131, 1024)] {
+        in_place::check(&device, rows, columns).unwrap();
+    }
 }

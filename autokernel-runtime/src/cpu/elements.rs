@@ -79,10 +79,7 @@ fn halves<'a, T>(
 }
 
 pub(super) fn host<'a, T: Number>(storage: &'a Storage<'_, T>) -> Result<&'a [T]> {
-    match storage {
-        Storage::Host(data) => Ok(data),
-        Storage::Cuda(_) => Err(on_a_gpu()),
-    }
+    storage.host().ok_or_else(on_a_gpu)
 }
 
 pub(super) fn host_mut<'a, T: Number>(storage: &'a mut StorageMut<'_, T>) -> Result<&'a mut [T]> {

@@ -11,7 +11,7 @@ use super::blocks::{Operand, sides};
 use super::epilogue::RowEpilogue;
 use super::{matmul_weights, matmul_whole};
 use crate::operands::layout::Layout;
-use crate::operands::view::{Storage, StorageMut};
+use crate::operands::view::StorageMut;
 use crate::{AnyView, AnyViewMut, Argument, Device, Element, Error, MatrixView, MatrixViewMut, Result, e4m3, e5m2};
 
 /// `out = epilogue(a · b)` of the operands `[a, b, out]` in host memory, with factors that lie as `factors` says: what a matrix
@@ -77,8 +77,8 @@ fn typed<I: Factor, O: Element>(
         left: device.to_string(),
         right: Device::cpu().to_string(),
     };
-    let Storage::Host(a_data) = &a.storage else { return Err(on_gpu(a.device())) };
-    let Storage::Host(b_data) = &b.storage else { return Err(on_gpu(b.device())) };
+    let Some(a_data) = a.storage.host() else { return Err(on_gpu(a.device())) };
+    let Some(b_data) = b.storage.host() else { return Err(on_gpu(b.device())) };
     let (device, c_layout) = (out.device(), out.layout);
     let StorageMut::Host(c_data) = &mut out.storage else { return Err(on_gpu(device)) };
     let (a, b) = (Operand { data: a_data, layout: a.layout }, Operand { data: b_data, layout: b.layout });

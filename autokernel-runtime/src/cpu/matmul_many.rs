@@ -7,7 +7,6 @@ use autokernel_ops::matmul::problem::Layout;
 
 use super::RowFunction;
 use super::matmul_body::{Tables, matmul_body, matmul_body_from, refused};
-use crate::operands::view::Storage;
 use crate::{AnyView, Argument, Result};
 
 /// As [`matmul_body`], for each product of a batch: `batched` tells of which arguments each has its own.
@@ -109,8 +108,7 @@ impl Groups {
 
 fn numbers<'a>(argument: &Argument<'a>) -> Result<&'a [i32]> {
     let Argument::Read(AnyView::I32(view)) = argument else { return Err(refused()) };
-    let Storage::Host(numbers) = view.storage else { return Err(refused()) };
-    Ok(numbers)
+    view.storage.host().ok_or_else(refused)
 }
 
 /// Which of an argument's rows or columns the rows of a group are.

@@ -24,15 +24,28 @@ pub(super) struct Operands {
 struct Placed {
     first: DevicePointer,
     bytes: usize,
+    /// The address on the host.
+    address: u64,
 }
 
 impl Operands {
     /// Copies every operand to memory of its own: whole, so that what lies between the rows of an output is there to be
-    /// left alone.
+    /// left alone. What an output held before lies where the output does.
     pub fn place(gpu: &mut Gpu, signature: &Signature, arguments: &[Argument<'_>]) -> Result<Self> {
         let names = signature.operands.iter().map(|operand| operand.name.as_str());
-        let placed = names.zip(arguments).map(|(name, argument)| Placed::new(gpu, name, argument));
-        Ok(Self { placed: placed.collect::<Result<_>>()? })
+        let mut placed: Vec<Placed> = Vec::with_capacity(arguments.len());
+        for (name, argument) in names.zip(arguments) {
+            let written_over = |&(it, output): &(&Placed, &Argument<'_>)| {
+                matches!(output, Argument::Write(_)) && before(argument) == Some(it.address)
+            };
+            let over = placed.iter().zip(arguments).find(written_over);
+            let next = match over {
+                Some((&Placed { first, bytes, address }, _)) => Placed { first, bytes, address },
+                None => Placed::new(gpu, name, argument)?,
+            };
+            placed.push(next);
+        }
+        Ok(Self { placed })
     }
 
     /// The operands as kernels address them.
@@ -46,7 +59,7 @@ impl Operands {
 
     /// Copies the outputs back.
     pub fn fetch(&self, gpu: &mut Gpu, arguments: &mut [Argument<'_>]) -> Result<()> {
-        for (argument, Placed { first, bytes }) in arguments.iter_mut().zip(&self.placed) {
+        for (argument, Placed { first, bytes, .. }) in arguments.iter_mut().zip(&self.placed) {
             if let Argument::Write(output) = argument {
                 let bytes = gpu.read(*first, *bytes as u64).map_err(|error| emulated("", error))?;
                 write(output, &bytes)?;
@@ -65,8 +78,17 @@ impl Placed {
         debug_assert!(base.0.is_multiple_of(ALLOCATION));
         let first = DevicePointer(base.0 + behind);
         gpu.write(first, &data).map_err(out_of_memory)?;
-        Ok(Self { first, bytes: data.len() })
+        Ok(Self { first, bytes: data.len(), address })
     }
+}
+
+/// The host's address of the output that an operand is a copy of, if it is one.
+fn before(argument: &Argument<'_>) -> Option<u64> {
+    const fn of<T>(storage: &Storage<'_, T>) -> Option<u64> {
+        if let Storage::Before(_, address) = storage { Some(*address as u64) } else { None }
+    }
+    let Argument::Read(any) = argument else { return None };
+    with_view!(AnyView, any, view => of(&view.storage))
 }
 
 /// What an operand holds, from its first element to its last, and the host's address of it.
@@ -138,10 +160,7 @@ macro_rules! bits {
 bits!(e4m3, e5m2);
 
 fn host<'a, T>(storage: &'a Storage<'_, T>) -> Result<&'a [T]> {
-    match storage {
-        Storage::Host(data) => Ok(data),
-        Storage::Cuda(_) => Err(ON_A_GPU),
-    }
+    storage.host().ok_or(ON_A_GPU)
 }
 
 fn host_mut<'a, T>(storage: &'a StorageMut<'_, T>) -> Result<&'a [T]> {

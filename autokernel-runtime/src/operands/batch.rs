@@ -231,6 +231,13 @@ impl<'a, T: Number> BatchView<'a, T> {
     }
 }
 
+impl<'a, T> BatchViewMut<'a, T> {
+    /// All of its matrices, as one that is written.
+    pub(crate) const fn memory(&self) -> &MatrixViewMut<'a, T> {
+        &self.0
+    }
+}
+
 impl<'a, T: Number> BatchViewMut<'a, T> {
     shape!();
 

@@ -5,7 +5,7 @@ use cudarc::driver::CudaView;
 use crate::operands::alloc;
 use crate::operands::layout::Layout;
 use crate::operands::view::{Storage, StorageMut};
-use crate::{MatrixView, MatrixViewMut, Number, Result};
+use crate::{BatchViewMut, MatrixView, MatrixViewMut, Number, Result};
 
 /// An output as a kernel reads it: on a GPU the same memory, on the host a copy.
 pub struct Before<'a, T> {
@@ -14,8 +14,28 @@ pub struct Before<'a, T> {
 }
 
 enum Held<'a, T> {
-    Host(Vec<T>),
+    /// A copy of what begins at that address.
+    Host(Vec<T>, usize),
     Cuda(CudaView<'a, T>),
+}
+
+/// What is written over: a matrix, or all of a batch.
+pub trait WrittenOver<'a, T> {
+    /// Its memory.
+    #[doc(hidden)]
+    fn memory(&self) -> &MatrixViewMut<'a, T>;
+}
+
+impl<'a, T> WrittenOver<'a, T> for MatrixViewMut<'a, T> {
+    fn memory(&self) -> &MatrixViewMut<'a, T> {
+        self
+    }
+}
+
+impl<'a, T> WrittenOver<'a, T> for BatchViewMut<'a, T> {
+    fn memory(&self) -> &MatrixViewMut<'a, T> {
+        self.memory()
+    }
 }
 
 impl<'a, T: Number> Before<'a, T> {
@@ -23,12 +43,13 @@ impl<'a, T: Number> Before<'a, T> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) on the host.
-    pub fn of(output: &MatrixViewMut<'a, T>) -> Result<Self> {
+    pub fn of(output: &impl WrittenOver<'a, T>) -> Result<Self> {
+        let output = output.memory();
         let held = match &output.storage {
             StorageMut::Host(data) => {
                 let mut copy = alloc::host_empty(data.len())?;
                 copy.extend_from_slice(data);
-                Held::Host(copy)
+                Held::Host(copy, data.as_ptr().addr())
             }
             StorageMut::Cuda(view) => {
                 // SAFETY: the view's memory is allocated for 'a, and no host reference leads there: a launch hands on its address, to a kernel
@@ -39,10 +60,10 @@ impl<'a, T: Number> Before<'a, T> {
         Ok(Before { held, layout: output.layout })
     }
 
-    /// The matrix to read.
+    /// The matrix, or the batch, to read.
     pub fn view(&self) -> MatrixView<'_, T> {
         let storage = match &self.held {
-            Held::Host(data) => Storage::Host(data),
+            Held::Host(data, of) => Storage::Before(data, *of),
             Held::Cuda(view) => Storage::Cuda(view.slice(..)),
         };
         MatrixView { storage, layout: self.layout }

@@ -3,16 +3,13 @@
 use cudarc::driver::DeviceSlice;
 
 use crate::operands::layout::Layout;
-use crate::operands::view::{Storage, StorageMut};
+use crate::operands::view::StorageMut;
 use crate::{Error, Matrix, MatrixView, MatrixViewMut, Number, Result};
 
 impl<T: Number> MatrixView<'_, T> {
     /// The elements in host memory, number `(r, c)` at `r * ld + c`, gaps included; `None` on a GPU.
     pub fn as_slice(&self) -> Option<&[T]> {
-        match &self.storage {
-            Storage::Host(data) => Some(data),
-            Storage::Cuda(_) => None,
-        }
+        self.storage.host()
     }
 }
 

@@ -23,6 +23,8 @@ pub struct MatrixView<'a, T> {
 
 pub(crate) enum Storage<'a, T> {
     Host(&'a [T]),
+    /// On the host, a copy of what begins at an address that is written.
+    Before(&'a [T], usize),
     Cuda(CudaView<'a, T>),
 }
 
@@ -143,7 +145,7 @@ impl<'a, T: Number> MatrixView<'a, T> {
     /// The cudarc view behind it, from element (0, 0) on; `None` on the host.
     pub const fn as_cudarc(&self) -> Option<&CudaView<'a, T>> {
         match &self.storage {
-            Storage::Host(_) => None,
+            Storage::Host(_) | Storage::Before(..) => None,
             Storage::Cuda(view) => Some(view),
         }
     }
@@ -155,7 +157,7 @@ impl<'a, T: Number> MatrixView<'a, T> {
 
     pub(crate) fn stream(&self) -> Option<&Arc<CudaStream>> {
         match &self.storage {
-            Storage::Host(_) => None,
+            Storage::Host(_) | Storage::Before(..) => None,
             Storage::Cuda(view) => Some(view.stream()),
         }
     }
@@ -167,7 +169,7 @@ impl<'a, T: Number> MatrixView<'a, T> {
     pub fn to_vec(&self) -> Result<Vec<T>> {
         match &self.storage {
             _ if self.layout.is_empty() => Ok(Vec::new()),
-            Storage::Host(data) => self.compact(data),
+            Storage::Host(data) | Storage::Before(data, _) => self.compact(data),
             Storage::Cuda(view) => {
                 let stream = view.stream();
                 let host = stream.clone_dtoh(view).map_err(Error::cuda("copying a matrix to the host"))?;
@@ -188,10 +190,19 @@ impl<'a, T: Number> MatrixView<'a, T> {
 }
 
 impl<'a, T> Storage<'a, T> {
+    /// What is in host memory; `None` on a GPU.
+    pub(crate) const fn host(&self) -> Option<&'a [T]> {
+        match self {
+            Self::Host(data) | Self::Before(data, _) => Some(data),
+            Self::Cuda(_) => None,
+        }
+    }
+
     /// A range that the layout has checked; an impossible one gives the empty slice.
     pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Self {
         match self {
-            Self::Host(data) => Self::Host(data.get(range).unwrap_or_default()),
+            // A part of a copy is no more of whoever is written.
+            Self::Host(data) | Self::Before(data, _) => Self::Host(data.get(range).unwrap_or_default()),
             Self::Cuda(view) => Self::Cuda(view.try_slice(range).unwrap_or_else(|| view.slice(0..0))),
         }
     }
@@ -327,6 +338,7 @@ impl<T: Number> Clone for MatrixView<'_, T> {
     fn clone(&self) -> Self {
         let storage = match &self.storage {
             Storage::Host(data) => Storage::Host(data),
+            Storage::Before(data, of) => Storage::Before(data, *of),
             Storage::Cuda(view) => Storage::Cuda(view.slice(..)),
         };
         Self { storage, layout: self.layout }

@@ -14,7 +14,7 @@ use autokernel_codegen::rows::oracle::Ball;
 use autokernel_codegen::rows::{Kind, Operand};
 
 use crate::host::Values;
-use crate::operands::{Ran, Setup, Told, is_right, run_twice};
+use crate::operands::{Ran, Setup, Told, in_place, is_right, run_twice};
 use crate::place::Place;
 use crate::tolerance::accumulation;
 use crate::{reference, settings, shapes};
@@ -86,7 +86,8 @@ pub fn check_launch(
     let body = problem.body.as_ref().expect("a problem with a body");
     let report = |reason: String| format!("{problem}, {shape}, seed {seed}, {device}: {reason}");
     let sizes = sizes(problem, body, &shape);
-    let setup = Setup { operands: body.operands(), sizes: &sizes, values, seed };
+    let in_place = in_place(body.operands(), &body.written().body.in_place);
+    let setup = Setup { operands: body.operands(), sizes: &sizes, in_place: &in_place, values, seed };
     let ran = run_twice(device, &setup, place, launch).map_err(report)?;
     judge(problem, body, &shape, &ran).map_err(report)
 }

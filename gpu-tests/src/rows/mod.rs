@@ -8,7 +8,7 @@ pub mod declared;
 pub mod derived;
 
 use crate::host::Values;
-use crate::operands::{Ran, Setup, Told, is_right, run_twice};
+use crate::operands::{Ran, Setup, Told, in_place, is_right, run_twice};
 use crate::place::Place;
 
 include!("bodies.rs");
@@ -103,7 +103,8 @@ pub fn check_launch(
         Kind::Scalar | Kind::DeviceScalar => (1, 1),
     });
     let report = |reason: String| format!("{rows}x{columns}, seed {seed}: {reason}");
-    let setup = Setup { operands, sizes: &sizes.collect::<Vec<_>>(), values, seed };
+    let in_place = in_place(operands, &body.in_place);
+    let setup = Setup { operands, sizes: &sizes.collect::<Vec<_>>(), in_place: &in_place, values, seed };
     let Ran { values, written } = run_twice(device, &setup, place, launch).map_err(report)?;
     let outputs: Vec<usize> = (0..operands.len()).filter(|&at| operands[at].role == autokernel::Role::Output).collect();
     if body.is_by_columns() {
