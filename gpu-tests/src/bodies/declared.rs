@@ -205,6 +205,23 @@ pub fn exponentials(
     sum = row_sum((4.0 * z - row_max(4.0 * z)).exp());
 }
 
+/// A result that lies transposed, with what is of its rows and of its columns, and where its elements stand.
+#[autokernel::fused_matmul]
+pub fn lying_transposed(
+    x: &Matrix<bf16>,
+    w: &Matrix<bf16>,
+    bias: &Row<f32>,
+    scale: &Column<f16>,
+    skip: &Matrix<bf16>,
+    out: &mut Matrix<f32>,
+    narrow: &mut Matrix<bf16>,
+) {
+    let y = scale * dot(x, w.t()) + bias;
+    let slope = if column_index() < row_index() { 0.5 } else { 1.0 };
+    out.t() = slope * y + skip.t();
+    narrow.t() = gelu_tanh(y);
+}
+
 /// A band beside the diagonal, as wide as a number in memory says, and where the elements outside of it stand.
 #[autokernel::fused_matmul]
 pub fn band(a: &Matrix<bf16>, b: &Matrix<bf16>, width: &Scalar<f32>, out: &mut Matrix<f32>) {
@@ -415,6 +432,7 @@ pub fn catalogue() -> Vec<Declared> {
         summed,
         cross_entropy,
         exponentials,
+        lying_transposed,
         geglu,
         band,
         fp8_scaled,

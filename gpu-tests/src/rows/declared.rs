@@ -128,6 +128,21 @@ pub fn extremes<T>(x: &Matrix<T>, most: &mut Row<T>, least: &mut Row<f32>, last:
     last = column_max(if x < 0.0 { row_index() + column_index() } else { 0.0 });
 }
 
+/// What the rows of one kind come to, of which an index tells the kind.
+#[autokernel::rows]
+pub fn of_one_kind(dy: &Matrix<bf16>, kinds: &Index, bias: &mut Row<f32>) {
+    bias = column_sum(if kinds == 3.0 { dy } else { 0.0 });
+}
+
+/// Whole numbers and what is left beside them, of functions by their full names too.
+#[autokernel::rows]
+pub fn rounded(x: &Matrix<f32>, step: &Column<f32>, out: &mut Matrix<f32>, rest: &mut Matrix<f32>) {
+    const MOST: f32 = 3.0;
+    let scaled = f32::clamp(x * 8.0, -MOST, MOST + 0.5);
+    out = scaled.floor() + 10.0 * scaled.ceil() + 100.0 * f32::trunc(scaled);
+    rest = x % step + x % 0.25;
+}
+
 /// Rotary embeddings of halves of a head, by tables of one head.
 #[autokernel::rows]
 pub fn rotary(x: &Matrix<bf16>, cosines: &Matrix<f32>, sines: &Matrix<f32>, positions: &Index, out: &mut Matrix<bf16>) {
@@ -176,7 +191,7 @@ pub fn declared_here() -> Vec<Declared> {
     of_types
         .into_iter()
         .chain(derived)
-        .chain(declared![statistics, language, elementwise, causal, append, permute, rotary, rotary_pairs, gradients])
+        .chain(declared![of_one_kind, rounded, statistics, language, elementwise, causal, append, permute, rotary, rotary_pairs, gradients])
         .collect()
 }
 
