@@ -37,7 +37,8 @@ pub struct Number {
 }
 
 /// Operators of one operand, each in a domain where it has a value.
-const METHODS: [&str; 10] = ["abs", "exp", "ln", "sqrt", "tanh", "sin", "cos", "recip", "powi", "clamp"];
+const METHODS: [&str; 13] =
+    ["abs", "exp", "ln", "sqrt", "tanh", "sin", "cos", "recip", "powi", "clamp", "floor", "ceil", "trunc"];
 const EXPONENTS: [&str; 5] = ["2", "3", "-1", "5", "0"];
 /// Functions of one operand.
 const FUNCTIONS: [&str; 8] = ["erf", "identity", "relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid"];
@@ -232,7 +233,8 @@ impl<'r> Writer<'r> {
         let (left, right) = (self.side(size - 1, allowed), self.side(shorter, allowed));
         let varies = left.varies || right.varies;
         let (left, right) = (left.text, right.text);
-        let text = match self.rng.random_range(0..12) {
+        let text = match self.rng.random_range(0..13) {
+            12 => format!("{left} % (({right}).abs() + 0.5)"),
             0..4 => format!("{left} + {right}"),
             4..7 => format!("{left} - {right}"),
             7..10 => format!("{left} * {right}"),
