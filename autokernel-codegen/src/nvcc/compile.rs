@@ -49,6 +49,10 @@ pub(super) enum Run {
 /// What nvcc finds in place of the toolkit's header that it includes before everything else, and that takes it most of a
 /// second to read.
 pub const RUNTIME_HEADER: Header = ("cuda_runtime.h", include_str!("cuda_runtime.h"));
+/// The same of kernels that call what few do.
+const WITH_ROUNDING: Header =
+    ("cuda_runtime.h", concat!(include_str!("cuda_runtime.h"), include_str!("cuda_rounding.h")));
+const ROUNDING: [&str; 4] = ["floorf(", "ceilf(", "truncf(", "fmodf("];
 
 /// A kernel that could not be compiled.
 #[derive(Debug, thiserror::Error)]
@@ -220,7 +224,9 @@ impl Compiler {
     /// The files beside the source: those that it includes, and what nvcc includes before it.
     fn files(&self, source: &KernelSource) -> Vec<Header> {
         let mut files = headers::included_by(&source.cuda);
-        files.extend(Some(RUNTIME_HEADER).filter(|_| !self.whole_runtime));
+        let rounds = ROUNDING.iter().any(|call| source.cuda.contains(call));
+        let before = if rounds { WITH_ROUNDING } else { RUNTIME_HEADER };
+        files.extend(Some(before).filter(|_| !self.whole_runtime));
         files
     }
 
