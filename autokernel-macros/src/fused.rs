@@ -117,8 +117,10 @@ fn docs(problem: &matmul::Problem, body: &Body, spec: &Spec) -> String {
     let shape = |(number, (operand, name)): (u8, (&Operand, &Ident))| {
         let name = name.unraw();
         let matrices = if body.many().has_offsets() { "groups" } else { "batch" };
-        let of_batch =
-            |shape: &str| if operand.batched { format!("[{matrices}, {shape}]") } else { format!("[{shape}]") };
+        let of_batch = |shape: &str| {
+            let shape = if operand.batched { format!("[{matrices}, {shape}]") } else { format!("[{shape}]") };
+            as_written(shape)
+        };
         match (operand.kind, factors.iter().position(|factor| *factor == number)) {
             (Kind::Matrix, Some(0)) if problem.layout.transpose_a() => format!("`{name}: {}`", of_batch("k, m")),
             (Kind::Matrix, Some(0)) => format!("`{name}: {}`", of_batch("m, k")),

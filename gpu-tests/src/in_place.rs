@@ -106,10 +106,10 @@ fn check_batches(device: &Device, values: &[f32], (rows, columns): (usize, usize
         (0..count).map(|at| bf16::from_f32(values[(at + shift) % values.len()])).collect()
     };
     let held: Vec<f32> = (0..2 * rows * SIDE).map(|at| (at % 37) as f32 / 4.0).collect();
-    let a = Batch::from_slice(device, &narrow(2 * rows * columns, 0), 2, rows, columns)?;
+    let a = Batch::from_slice(device, &narrow(2 * rows * columns, 0), [2, rows, columns])?;
     let b = Matrix::from_slice(device, &narrow(SIDE * columns, 5), SIDE, columns)?;
-    let batch = || Batch::from_slice(device, &held, 2, rows, SIDE);
-    let (before, mut over, mut apart) = (batch()?, batch()?, Batch::<f32>::zeros(device, 2, rows, SIDE)?);
+    let batch = || Batch::from_slice(device, &held, [2, rows, SIDE]);
+    let (before, mut over, mut apart) = (batch()?, batch()?, Batch::<f32>::zeros(device, [2, rows, SIDE])?);
     accumulate_batch(&a, &b, &mut over)?;
     accumulate_batch::KERNEL.launch(device, &mut [(&a).into(), (&b).into(), (&mut apart).into(), (&before).into()])?;
     let what = format!("batch of {rows}x{columns}");
@@ -122,8 +122,8 @@ fn check_batches(device: &Device, values: &[f32], (rows, columns): (usize, usize
     let bounds = [0, rows, rows].map(|bound| i32::try_from(bound).expect("few rows"));
     let offsets = Index::from_slice(device, &bounds)?;
     let held: Vec<f32> = (0..2 * SIDE * 3).map(|at| at as f32 / 8.0).collect();
-    let experts = || Batch::from_slice(device, &held, 2, SIDE, 3);
-    let (before, mut over, mut apart) = (experts()?, experts()?, Batch::<f32>::zeros(device, 2, SIDE, 3)?);
+    let experts = || Batch::from_slice(device, &held, [2, SIDE, 3]);
+    let (before, mut over, mut apart) = (experts()?, experts()?, Batch::<f32>::zeros(device, [2, SIDE, 3])?);
     accumulate_experts(&x, &dy, &offsets, &mut over)?;
     let mut apart_from = [(&x).into(), (&dy).into(), offsets.view().into(), (&mut apart).into(), (&before).into()];
     accumulate_experts::KERNEL.launch(device, &mut apart_from)?;

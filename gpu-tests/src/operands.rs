@@ -137,9 +137,10 @@ impl Placed {
             Placed::F32(there) => held!(there, F32),
             Placed::E4m3(there) => held!(there, E4m3),
             Placed::E5m2(there) => held!(there, E5m2),
-            Placed::I8(_) | Placed::Index(_) => {
-                Err(autokernel::Error::Operands { kernel: String::new(), reason: "nothing is written over it".to_owned() })
-            }
+            Placed::I8(_) | Placed::Index(_) => Err(autokernel::Error::Operands {
+                kernel: String::new(),
+                reason: "nothing is written over it".to_owned(),
+            }),
         }
     }
 }
@@ -233,7 +234,8 @@ pub fn run_twice(
         }
         let read = |at: usize| held.iter().find(|(before, _)| *before == at).map(|(_, held)| held.argument());
         let arguments = arguments.into_iter().enumerate();
-        let mut arguments: Vec<Argument<'_>> = arguments.filter_map(|(at, argument)| argument.or_else(|| read(at))).collect();
+        let mut arguments: Vec<Argument<'_>> =
+            arguments.filter_map(|(at, argument)| argument.or_else(|| read(at))).collect();
         launch(&mut arguments).map_err(failed)?;
         drop(arguments);
         drop(held);

@@ -3,8 +3,8 @@
 //!
 //! `AUTOKERNEL_CASES` sets how many shapes each kernel gets (12), `AUTOKERNEL_SEED` draws others.
 
-use autokernel::{Arch, Device, Emulation, Plan, Reason, builtin, rows::extents};
-use gpu_tests::rows::declared::{Declared, catalogue, check};
+use autokernel::{Arch, Column, Device, Emulation, Matrix, Plan, Reason, Row, bf16, builtin, rows::extents};
+use gpu_tests::rows::declared::{Declared, catalogue, check, extremes};
 use gpu_tests::skip;
 
 /// Why nothing can be launched, if so.
@@ -47,5 +47,25 @@ fn each_width_gets_an_image_of_the_portfolio_that_the_model_predicts() {
             chosen.insert(variant.schedule.clone());
         }
         assert!(chosen.len() >= 3, "widths are as different as their schedules: {chosen:?}");
+    }
+}
+
+/// What a row-wise kernel that writes a `Scalar` is told to do instead.
+#[test]
+fn the_numbers_of_all_rows_are_reduced_along_the_only_column_of_a_matrix() {
+    let emulated = Device::emulated_with(Emulation::new(Arch::SM_80).seed(3)).unwrap();
+    let devices = [Some(Device::cpu()), not_compiled().is_none().then_some(emulated)];
+    for device in devices.into_iter().flatten() {
+        let (rows, columns) = (5, 300);
+        let numbers: Vec<f32> = (0..rows * columns).map(|at| (at * 37 % 251) as f32 - 125.0).collect();
+        let narrow: Vec<bf16> = numbers.iter().map(|number| bf16::from_f32(*number)).collect();
+        let x = Matrix::from_slice(&device, &narrow, rows, columns).unwrap();
+        let mut of_rows = Column::<f32>::zeros(&device, rows).unwrap();
+        builtin::row_max(&x, &mut of_rows).unwrap();
+        let [mut most, mut least, mut last] = [(); 3].map(|()| Row::<f32>::zeros(&device, 1).unwrap());
+        let of_rows = of_rows.view().as_matrix(rows, 1).unwrap();
+        extremes::launch(of_rows, &mut most, &mut least, &mut last).unwrap();
+        let expected = numbers.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        assert_eq!(most.to_vec().unwrap(), [expected], "on {device}");
     }
 }
