@@ -99,6 +99,10 @@ impl Text<'_> {
                 let function = format_ident!("{}", axis.name());
                 quote!(#function())
             }
+            Expr::Extent(axis) => {
+                let function = format_ident!("{}", axis.count());
+                quote!(#function())
+            }
             Expr::Negate(value) => {
                 let value = self.part(value);
                 quote!(-#value)
@@ -126,7 +130,7 @@ impl Text<'_> {
         let text = self.number(expr);
         match expr {
             Expr::Literal(value) if value.is_sign_negative() => quote!((#text)),
-            Expr::Variable(_) | Expr::Literal(_) | Expr::Index(_) | Expr::Call(..) => text,
+            Expr::Variable(_) | Expr::Literal(_) | Expr::Index(_) | Expr::Extent(_) | Expr::Call(..) => text,
             Expr::Negate(_) | Expr::Binary(..) | Expr::If(..) => quote!((#text)),
         }
     }

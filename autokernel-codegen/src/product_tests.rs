@@ -149,7 +149,7 @@ fn the_function_on_a_row_takes_each_of_two_products_as_an_operand() {
     let function: syn::ItemFn = syn::parse_str(SWIGLU).unwrap();
     let body = problem(&function).unwrap().body.unwrap();
     let twin: syn::ItemFn = syn::parse2(rust_function(&function.block, &body, &[]).unwrap()).unwrap();
-    let expected = quote!(fn row(_number_of_the_row: usize, product_of_factors: &[f32], product_of_others: &[f32], out_written: &mut [f32]));
+    let expected = quote!(fn row(_number_of_the_row: ::autokernel::__private::Place, product_of_factors: &[f32], product_of_others: &[f32], out_written: &mut [f32]));
     assert_eq!(twin.sig.to_token_stream().to_string(), expected.to_string());
     let text = twin.block.to_token_stream().to_string();
     assert!(text.contains("silu (product_of_factors)"), "{text}");
@@ -162,7 +162,7 @@ fn the_function_on_a_row_takes_the_product_as_an_operand() {
     let body = problem(&function).unwrap().body.unwrap();
     let twin: syn::ItemFn = syn::parse2(rust_function(&function.block, &body, &[]).unwrap()).unwrap();
     let expected = quote! {
-        fn row(_number_of_the_row: usize, product_of_factors: &[f32], bias: &[f32], skip: &[f32], out_written: &mut [f32])
+        fn row(_number_of_the_row: ::autokernel::__private::Place, product_of_factors: &[f32], bias: &[f32], skip: &[f32], out_written: &mut [f32])
     };
     assert_eq!(twin.sig.to_token_stream().to_string(), expected.to_string());
     let text = twin.block.to_token_stream().to_string();

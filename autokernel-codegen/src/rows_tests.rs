@@ -51,7 +51,11 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
         ("x: &Matrix<bf16>, out: &mut Column<f32>", "out += row_sum(x);", "`before: &Column<f32>`"),
         ("x: &Matrix<bf16>, out: &mut Column<f32>", "out = out + row_sum(x);", "`before: &Column<f32>`"),
         ("x: &Matrix<bf16>, out: &mut Scalar<f32>", "out = row_sum(x);", "into a `&mut Row` of one element"),
-        ("x: &Matrix<bf16>, out: &mut Scalar<f32>", "out = column_sum(row_sum(x));", "into a `&mut Row` of one element"),
+        (
+            "x: &Matrix<bf16>, out: &mut Scalar<f32>",
+            "out = column_sum(row_sum(x));",
+            "into a `&mut Row` of one element",
+        ),
         ("x: &Matrix<bf16>, out: &mut Row<f32>", "out = column_max(row_max(x));", "into a `&mut Row` of one element"),
         (matrix, "out = y;", "only its parameters"),
         (matrix, "out = row_sum(x, x);", "takes the one number"),

@@ -120,7 +120,8 @@ impl Spec {
             return Err(Error::new(output.span(), message));
         }
         if let Some(spec) = written.first().filter(|spec| spec.is_transposed) {
-            let message = "gradients are of what lies as it is written; write `out = …;`, with the factors in the other order";
+            let message =
+                "gradients are of what lies as it is written; write `out = …;`, with the factors in the other order";
             return Err(Error::new(spec.function.sig.ident.span(), message));
         }
         let forward = Forward {

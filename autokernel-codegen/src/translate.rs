@@ -216,7 +216,9 @@ impl<'f> Translator<'f> {
                 let (left, right) = (self.number(&binary.left)?, self.number(&binary.right)?);
                 Ok(Expr::Binary(op, Box::new(left), Box::new(right)))
             }
-            syn::Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Not(_)) => Err(Error::new_spanned(unary, NO_NUMBER)),
+            syn::Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Not(_)) => {
+                Err(Error::new_spanned(unary, NO_NUMBER))
+            }
             syn::Expr::If(branch) => self.branch(branch),
             syn::Expr::MethodCall(call) => self.method_call(call),
             syn::Expr::Call(call) => self.function_call(call),
@@ -340,8 +342,11 @@ impl<'f> Translator<'f> {
         let (methods, functions): (Vec<Math>, Vec<Math>) = Math::ALL.iter().partition(|function| function.is_method());
         let names = |list: &[Math]| list.iter().map(|function| function.name()).collect::<Vec<_>>().join(", ");
         let spelled = "clamp, powi, and as conditions is_nan, is_finite, is_infinite";
-        let known =
-            format!("these functions: {}, and these methods of `f32`: {}, {spelled}", names(&functions), names(&methods));
+        let known = format!(
+            "these functions: {}, and these methods of `f32`: {}, {spelled}",
+            names(&functions),
+            names(&methods)
+        );
         match self.text {
             Text::Epilogue => known,
             Text::Function | Text::Body => {
@@ -349,10 +354,11 @@ impl<'f> Translator<'f> {
                 let reductions = Reduction::ALL.map(Reduction::name).join(", ");
                 let own = format!("{known}; epilogues are {epilogues}");
                 let [row, column] = Axis::ALL.map(Axis::call);
+                let [rows, columns] = Axis::ALL.map(Axis::count_call);
                 let folds = Reduction::ALL.map(Reduction::column_name).join(", ");
                 let of_body = format!(
                     "along a row it reduces by {reductions}, along columns all of an output by {folds}; an element stands at {row}, \
-                     {column}; elsewhere it reads by {ROTATE_HALF}, {ROTATE_PAIRS}, {REPEAT_COLUMNS}; matrices are multiplied by {DOT}"
+                     {column} of {rows}, {columns}; elsewhere it reads by {ROTATE_HALF}, {ROTATE_PAIRS}, {REPEAT_COLUMNS}; matrices are multiplied by {DOT}"
                 );
                 if self.text == Text::Function { own } else { format!("{own}; {of_body}") }
             }

@@ -29,7 +29,7 @@ use crate::words::binding_name;
 pub use self::function::items as function_items;
 pub use self::score::rust_function as score_function;
 
-/// `fn row(number: usize, x: &[f32], eps: f32, out: &mut [f32]) { … }` of a body, whose operands and then whose fetches are its
+/// `fn row(number: Place, x: &[f32], eps: f32, out: &mut [f32]) { … }` of a body, whose operands and then whose fetches are its
 /// parameters behind the row's number: slices of as many elements as a row has columns, and numbers where an operand has one a row. A reduction is
 /// a loop, and so are values and outputs.
 ///
@@ -52,7 +52,7 @@ pub fn rust_function(block: &syn::Block, body: &Body, called: &[Called]) -> Resu
     let matrix = passed(body).find(is_matrix).map(name_of).or_else(|| of_fetch().map(Fetches::name));
     Ok(quote! {
         #[allow(clippy::all, clippy::pedantic, clippy::nursery)]
-        fn row(#number: usize, #(#parameters),*) {
+        fn row(#number: ::autokernel::__private::Place, #(#parameters),*) {
             #(#imports)*
             #(#own)*
             let #columns = #matrix.len();
@@ -149,7 +149,8 @@ impl<'p> Twin<'p> {
         });
         let [columns, column] = ["columns", "column"].map(|name| Ident::new(name, Span::mixed_site()));
         let indices = [(Axis::Row, Along::Row), (Axis::Column, Along::Elements)];
-        let indices = indices.map(|(axis, along)| (Indices::name(axis).to_owned(), along));
+        let counts = Axis::ALL.map(|axis| (Indices::count(axis).to_owned(), Along::Row));
+        let indices = indices.map(|(axis, along)| (Indices::name(axis).to_owned(), along)).into_iter().chain(counts);
         Twin {
             operands,
             made_scales,

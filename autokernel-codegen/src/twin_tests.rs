@@ -20,7 +20,7 @@ fn each_reduction_is_a_loop_and_each_statement_another() {
         out = e / row_sum(e);
     }";
     expect![[r#"
-        fn row (_number_of_the_row : usize , x : & [f32] , out_written : & mut [f32])
+        fn row (_number_of_the_row : :: autokernel :: __private :: Place , x : & [f32] , out_written : & mut [f32])
             let columns = x . len () ;
             let reduction_0_of_the_row = :: autokernel :: __private :: row_max ((0 .. columns) . map (| column | { let x = x [column] ; x })) ;
             let e : :: std :: vec :: Vec < f32 > = (0 .. columns) . map (| column | { let x = x [column] ; (x - reduction_0_of_the_row) . exp () }) . collect () ;
@@ -38,7 +38,7 @@ fn what_is_one_number_a_row_is_computed_once() {
         out = row_sum(x * row_max(x + shift)) - erf(shift);
     }";
     expect![[r#"
-        fn row (_number_of_the_row : usize , x : & [f32] , scale : f32 , eps : f32 , out_written : & mut f32)
+        fn row (_number_of_the_row : :: autokernel :: __private :: Place , x : & [f32] , scale : f32 , eps : f32 , out_written : & mut f32)
             use :: autokernel :: __private :: erf ;
             let columns = x . len () ;
             const TWO : f32 = 2.0f32 ;
@@ -90,9 +90,9 @@ fn an_element_knows_its_row_and_its_column() {
         out = if behind < 0.0 { 0.0 } else { x };
     }";
     expect![[r#"
-        fn row (_number_of_the_row : usize , x : & [f32] , out_written : & mut [f32])
+        fn row (_number_of_the_row : :: autokernel :: __private :: Place , x : & [f32] , out_written : & mut [f32])
             let columns = x . len () ;
-            let index_of_the_row = _number_of_the_row as f32 ;
+            let index_of_the_row = _number_of_the_row . row as f32 ;
             let indices_of_the_columns : :: std :: vec :: Vec < f32 > = (0 .. columns) . map (| column | column as f32) . collect () ;
             let behind : :: std :: vec :: Vec < f32 > = (0 .. columns) . map (| column | { let indices_of_the_columns = indices_of_the_columns [column] ; index_of_the_row - indices_of_the_columns }) . collect () ;
             for column in 0 .. columns { let behind = behind [column] ; let x = x [column] ; out_written [column] = if behind < 0.0f32 { 0.0f32 } else { x } ; }

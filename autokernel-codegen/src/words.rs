@@ -40,6 +40,19 @@ pub fn refuse_intrinsic(name: &Ident, what: &str) -> Result<()> {
     Ok(())
 }
 
+/// What counts rows or columns is called, so that an operand may have its name, and a function may not.
+///
+/// # Errors
+/// It is such a name.
+pub fn refuse_count(name: &Ident) -> Result<()> {
+    if Axis::from_count(&name.to_string()).is_some() {
+        let message =
+            format!("a function of this name would hide `{name}()` of the language of bodies; give it another name");
+        return Err(Error::new(name.span(), message));
+    }
+    Ok(())
+}
+
 /// A type of the language is `f32`.
 ///
 /// # Errors

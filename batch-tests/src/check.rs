@@ -206,7 +206,7 @@ fn judge(
                 Kind::Scalar | Kind::DeviceScalar => of(operand, product)[0],
                 Kind::Index => 0.0,
             };
-            let expected = oracle::element(body, (row, column), &sums, &input);
+            let expected = oracle::element(body, oracle::Place { at: (row, column), of: (m, n) }, &sums, &input);
             for (&output, ball) in outputs.iter().zip(expected) {
                 let got = of(output, product)[row * n + column];
                 if !is_right(operands[output].dtype, ball, got) {

@@ -7,7 +7,7 @@ use syn::{Error, Ident, Result};
 
 use crate::mistakes::Mistakes;
 use crate::names;
-use crate::words::{expect_f32, is_intrinsic, refuse_intrinsic};
+use crate::words::{expect_f32, is_intrinsic, refuse_count, refuse_intrinsic};
 
 /// What a function looks like, for messages.
 const EXAMPLE: &str = "#[autokernel::function] fn hard_swish(x: f32) -> f32 { x * (x + 3.0).max(0.0).min(6.0) / 6.0 }";
@@ -32,6 +32,7 @@ impl Function {
         let mut mistakes = Mistakes::default();
         mistakes.note(check_form(&function.sig));
         mistakes.note(refuse_intrinsic(&function.sig.ident, "a function of this name"));
+        mistakes.note(refuse_count(&function.sig.ident));
         let parameters: Vec<_> =
             function.sig.inputs.iter().filter_map(|input| mistakes.note(parameter(input))).collect();
         mistakes.into_result()?;
@@ -69,7 +70,7 @@ pub(crate) fn calls_in(block: &syn::Block) -> Vec<Ident> {
     let mut calls = names::calls(block);
     calls.sort();
     calls.dedup();
-    calls.retain(|name| !is_intrinsic(&name.to_string()));
+    calls.retain(|name| !is_intrinsic(&name.to_string()) && refuse_count(name).is_ok());
     calls
 }
 

@@ -24,8 +24,13 @@ pub fn read(
     functions: &Functions,
     nodes: &mut Nodes,
 ) -> Result<Vec<Statement>> {
-    let mut reader =
-        Reader { translator: Translator::new(Text::Body, functions), taken: 0, statements: Vec::new(), parameters, nodes };
+    let mut reader = Reader {
+        translator: Translator::new(Text::Body, functions),
+        taken: 0,
+        statements: Vec::new(),
+        parameters,
+        nodes,
+    };
     let mut mistakes = Mistakes::default();
     for name in names {
         mistakes.note(refuse_intrinsic(name, "a parameter of this name"));

@@ -67,7 +67,9 @@ pub fn is_written(argument: &syn::FnArg) -> bool {
 /// Whether it has an element for each row and column: a `Matrix`, or a `Batch` of them.
 pub fn is_of_elements(argument: &syn::FnArg) -> bool {
     let container = reference(argument).and_then(|reference| tensor(&reference.elem));
-    container.and_then(|(container, _)| Kind::of_container(&container.to_string())).is_some_and(|(kind, _)| kind == Kind::Matrix)
+    container
+        .and_then(|(container, _)| Kind::of_container(&container.to_string()))
+        .is_some_and(|(kind, _)| kind == Kind::Matrix)
 }
 
 /// Whether it is an `&Index`.

@@ -172,9 +172,10 @@ impl Transpose {
         let other = |axis: Axis| if axis == Axis::Row { Axis::Column } else { Axis::Row };
         match (called.as_str(), Axis::from_name(&called)) {
             (DOT, _) => self.product(call),
-            (_, Some(axis)) => {
-                let other = Ident::new(other(axis).name(), syn::spanned::Spanned::span(&*call.func));
-                *call.func = parse_quote_spanned!(other.span()=> #other);
+            (_, Some(axis)) => rename(call, other(axis).name()),
+            (count, None) if Axis::from_count(count).is_some() => {
+                let axis = Axis::from_count(count).map_or(Axis::Row, other);
+                rename(call, axis.count());
             }
             (ROTATE_HALF | ROTATE_PAIRS | REPEAT_COLUMNS, _) => {
                 let message = format!(
@@ -219,13 +220,20 @@ impl Transpose {
     }
 }
 
+/// The call of a function of another name.
+fn rename(call: &mut syn::ExprCall, other: &str) {
+    let other = Ident::new(other, syn::spanned::Spanned::span(&*call.func));
+    *call.func = parse_quote_spanned!(other.span()=> #other);
+}
+
 impl VisitMut for Transpose {
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
         if let Some(of) = transposed(expr).cloned() {
             match name(&of) {
                 Some(operand) if self.is_matrix(operand) => *expr = of,
                 _ => {
-                    let message = "`.t()` is of a matrix beside a product that lies transposed, and of its factors; leave it out";
+                    let message =
+                        "`.t()` is of a matrix beside a product that lies transposed, and of its factors; leave it out";
                     self.mistakes.push(Error::new_spanned(&*expr, message));
                 }
             }
@@ -292,10 +300,20 @@ mod tests {
     #[test]
     fn what_is_stored_is_the_product_of_the_other_order() {
         let (inputs, body, is_one) = of(quote!(
-            fn f(x: &Matrix<T>, w: &Matrix<T>, bias: &Row<f32>, scale: &ColumnBatch<f32>, skip: &Matrix<T>, out: &mut Matrix<T>) {
+            fn f(
+                x: &Matrix<T>,
+                w: &Matrix<T>,
+                bias: &Row<f32>,
+                scale: &ColumnBatch<f32>,
+                skip: &Matrix<T>,
+                out: &mut Matrix<T>,
+            ) {
                 let y = gelu(dot(x, w.t()) + bias);
-                let skip = skip.t() * row_index();
-                out.t() = y * scale + skip - { let out = column_index(); out } + out.t();
+                let skip = skip.t() * row_index() + rows();
+                out.t() = columns() * y * scale + skip - {
+                    let out = column_index();
+                    out
+                } + out.t();
             }
         ))
         .unwrap();
@@ -303,8 +321,11 @@ mod tests {
         assert_eq!((inputs, is_one), (expected.to_string(), true));
         let expected = quote!({
             let y = gelu(dot(w, x.t()) + bias);
-            let skip = skip * column_index();
-            out = y * scale + skip - { let out = row_index(); out } + out;
+            let skip = skip * column_index() + columns();
+            out = rows() * y * scale + skip - {
+                let out = row_index();
+                out
+            } + out;
         });
         assert_eq!(body, expected.to_string());
     }
@@ -334,16 +355,29 @@ mod tests {
     fn what_has_no_such_form_is_refused_with_its_remedy() {
         for (parameters, body, remedy) in [
             (quote!(), quote!(out.t() = dot(x, w.t()) + skip;), "and write `skip.t()`"),
-            (quote!(, more: &mut Matrix<T>), quote!(out.t() = dot(x, w.t()); more = 1.0;), "for each of them, or for none"),
-            (quote!(, sum: &mut Column<T>), quote!(out.t() = dot(x, w.t()); sum = 1.0;), "or reduce in `#[autokernel::rows]`"),
+            (
+                quote!(, more: &mut Matrix<T>),
+                quote!(out.t() = dot(x, w.t()); more = 1.0;),
+                "for each of them, or for none",
+            ),
+            (
+                quote!(, sum: &mut Column<T>),
+                quote!(out.t() = dot(x, w.t()); sum = 1.0;),
+                "or reduce in `#[autokernel::rows]`",
+            ),
             (quote!(), quote!(let y = dot(x, w.t()); out.t() = y - row_max(y);), "or reduce in `#[autokernel::rows]`"),
-            (quote!(), quote!(let y = dot(x, w.t()); out.t() = rotate_pairs(y);), "or do this in `#[autokernel::rows]`"),
+            (
+                quote!(),
+                quote!(let y = dot(x, w.t()); out.t() = rotate_pairs(y);),
+                "or do this in `#[autokernel::rows]`",
+            ),
             (quote!(), quote!(out.t() = dot(x, (w * scales).t());), "scale the product behind it"),
             (quote!(, offsets: &Index), quote!(out.t() = dot(x, w.t());), "in the other order, `dot(b.t(), a.t())`"),
             (quote!(), quote!(out.t() = dot(x, w.t()) * dot(x, skip.t());), "write one product to a matrix first"),
             (quote!(), quote!(let y = dot(x, w.t()); out.t() = y.t();), "leave it out"),
         ] {
-            let item = quote!(fn f(x: &Matrix<T>, w: &Matrix<T>, skip: &Matrix<T>, out: &mut Matrix<T> #parameters) { #body });
+            let item =
+                quote!(fn f(x: &Matrix<T>, w: &Matrix<T>, skip: &Matrix<T>, out: &mut Matrix<T> #parameters) { #body });
             let refused = of(item).unwrap_err().to_string();
             assert!(refused.contains(remedy), "{body}: {refused}");
         }
@@ -352,7 +386,9 @@ mod tests {
     #[test]
     fn weights_of_few_bits_are_no_first_factor() {
         let function: syn::ItemFn = syn::parse2(quote!(
-            fn f(w: &Matrix<i8>, x: &Matrix<bf16>) { out = dot(w, x.t()); }
+            fn f(w: &Matrix<i8>, x: &Matrix<bf16>) {
+                out = dot(w, x.t());
+            }
         ))
         .unwrap();
         let refused = check_weights(&function.block, function.sig.inputs.iter()).unwrap_err().to_string();

@@ -23,7 +23,11 @@ const METHODS: &[(&str, &str, &str)] = &[
 
 /// Reductions that a body spells out, as above.
 const REDUCTIONS: &[(&str, &str, &str)] = &[
-    ("row_argmax", "row_min(if x == row_max(x) { column_index() } else { f32::INFINITY })", ", the first of the greatest"),
+    (
+        "row_argmax",
+        "row_min(if x == row_max(x) { column_index() } else { f32::INFINITY })",
+        ", the first of the greatest",
+    ),
     ("row_argmin", "row_min(if x == row_min(x) { column_index() } else { f32::INFINITY })", ", the first of the least"),
     ("row_var", "row_mean((x - row_mean(x)) * (x - row_mean(x)))", ""),
     ("row_std", "row_mean((x - row_mean(x)) * (x - row_mean(x))).sqrt()", ""),

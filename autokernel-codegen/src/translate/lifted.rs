@@ -26,6 +26,9 @@ impl Translator<'_> {
         if let Some(axis) = Axis::from_name(name) {
             return Some(self.index(call, axis));
         }
+        if let Some(axis) = Axis::from_count(name).filter(|_| self.text != Text::Epilogue) {
+            return Some(self.extent(call, axis));
+        }
         match self.text {
             Text::Epilogue => None,
             Text::Function | Text::Body if name == DOT => Some(self.product(call)),
@@ -71,6 +74,16 @@ impl Translator<'_> {
             Ok(Expr::Index(axis))
         } else {
             Err(Error::new_spanned(call, takes(name, 0, call.args.len())))
+        }
+    }
+
+    /// `rows()` or `columns()`.
+    fn extent(&self, call: &syn::ExprCall, axis: Axis) -> Result<Expr> {
+        self.refuse_in_function(call, axis.count())?;
+        if call.args.is_empty() {
+            Ok(Expr::Extent(axis))
+        } else {
+            Err(Error::new_spanned(call, takes(axis.count(), 0, call.args.len())))
         }
     }
 

@@ -185,7 +185,10 @@ mod tests {
                 ("(x + 1.0) % -x", (x + 1.0) % -x),
             ] {
                 let found = value(text, x).unwrap();
-                assert!(found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan(), "{text} of {x}: {found}");
+                assert!(
+                    found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan(),
+                    "{text} of {x}: {found}"
+                );
             }
         }
     }

@@ -15,6 +15,7 @@ pub fn row_number() -> Ident {
 #[derive(Default)]
 pub struct Indices {
     called: Vec<Axis>,
+    counted: Vec<Axis>,
 }
 
 impl Indices {
@@ -26,16 +27,33 @@ impl Indices {
         }
     }
 
+    /// The same of how many there are.
+    pub fn count(axis: Axis) -> &'static str {
+        match axis {
+            Axis::Row => "number_of_rows",
+            Axis::Column => "number_of_columns",
+        }
+    }
+
     /// What gives those names their values, where there are so many columns.
-    pub fn values(&self, columns: &Ident) -> TokenStream {
+    pub fn values(&self, all_columns: &Ident) -> TokenStream {
         let [row, column] = Axis::ALL.map(|axis| Ident::new(Self::name(axis), Span::mixed_site()));
         let number = row_number();
-        let row = self.called.contains(&Axis::Row).then(|| quote!(let #row = #number as f32;));
-        let columns = self
-            .called
-            .contains(&Axis::Column)
-            .then(|| quote!(let #column: ::std::vec::Vec<f32> = (0..#columns).map(|column| column as f32).collect();));
-        quote!(#row #columns)
+        let row = self.called.contains(&Axis::Row).then(|| quote!(let #row = #number.row as f32;));
+        let columns = self.called.contains(&Axis::Column).then(
+            || quote!(let #column: ::std::vec::Vec<f32> = (0..#all_columns).map(|column| column as f32).collect();),
+        );
+        let counts = self.counted.iter().map(|axis| {
+            let (name, counted) = (
+                Ident::new(Self::count(*axis), Span::mixed_site()),
+                match axis {
+                    Axis::Row => quote!(#number.rows),
+                    Axis::Column => quote!(#all_columns),
+                },
+            );
+            quote!(let #name = #counted as f32;)
+        });
+        quote!(#row #columns #(#counts)*)
     }
 }
 
@@ -44,10 +62,21 @@ impl VisitMut for Indices {
         visit_mut::visit_expr_mut(self, expr);
         let Expr::Call(call) = expr else { return };
         let Expr::Path(path) = &*call.func else { return };
-        let axis = path.path.get_ident().and_then(|name| Axis::from_name(&name.to_string()));
-        let Some(axis) = axis.filter(|_| call.args.is_empty()) else { return };
-        self.called.push(axis);
-        let name = Ident::new(Self::name(axis), Span::mixed_site());
+        let Some(called) = path.path.get_ident().filter(|_| call.args.is_empty()).map(Ident::to_string) else { return };
+        let name = match (Axis::from_name(&called), Axis::from_count(&called)) {
+            (Some(axis), _) => {
+                self.called.push(axis);
+                Self::name(axis)
+            }
+            (None, Some(axis)) => {
+                if !self.counted.contains(&axis) {
+                    self.counted.push(axis);
+                }
+                Self::count(axis)
+            }
+            (None, None) => return,
+        };
+        let name = Ident::new(name, Span::mixed_site());
         *expr = Expr::Path(syn::ExprPath { attrs: Vec::new(), qself: None, path: name.into() });
     }
 }

@@ -156,10 +156,11 @@ fn run(source: &str, (plan, module): (&LaunchPlan, &Module), arch: Arch, of: Sha
     let (mut expected, mut elements) = ([Vec::new(), Vec::new()], Vec::new());
     for row in 0..m {
         let sums: Vec<Vec<Ball>> = sums(row);
-        let of_row = oracle::of_row(body, row as usize, &sums, &|at, column| input(row, at, column));
+        let of_row = oracle::of_row(body, (row as usize, m as usize), &sums, &|at, column| input(row, at, column));
         expected.iter_mut().zip(of_row).for_each(|(column, ball)| column.push(ball));
         if out.is_some() {
-            let of_row = oracle::elements(body, row as usize, &sums, &|at, column| input(row, at, column));
+            let of_row =
+                oracle::elements(body, (row as usize, m as usize), &sums, &|at, column| input(row, at, column));
             elements.extend(of_row.into_iter().map(|mut element| element.remove(0)));
         }
     }

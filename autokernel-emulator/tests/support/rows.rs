@@ -188,7 +188,7 @@ impl Compiled {
                 // Columns beyond the last are asked for where they repeat.
                 if row < height { values[at][row * width + column % width] } else { f64::NAN }
             };
-            let expected = oracle::row(self.problem.body(), row as usize, columns as usize, &input);
+            let expected = oracle::row(self.problem.body(), row as usize, (rows as usize, columns as usize), &input);
             for ((operand, got), expected) in outputs().zip(&got).zip(&expected) {
                 let width = expected.len();
                 let index = self.problem.body().row_of_output(&operand.name);

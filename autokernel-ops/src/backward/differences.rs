@@ -88,7 +88,7 @@ pub(super) fn outputs(body: &Body, tensors: &Tensors, shape: Shape) -> BTreeMap<
     if body.is_by_columns() {
         take(oracle::columns(body, shape.rows, shape.columns, &input));
     } else {
-        (0..shape.rows).for_each(|row| take(oracle::row(body, row, shape.columns, &input)));
+        (0..shape.rows).for_each(|row| take(oracle::row(body, row, (shape.rows, shape.columns), &input)));
     }
     written
 }

@@ -53,7 +53,9 @@ impl Graph {
     /// Whether a node may be infinite or no number, though all that the kernel reads is finite and nothing overflows.
     pub fn may_be_no_number(&self, node: &Node) -> bool {
         match node {
-            Node::Binary(BinaryOp::Divide | BinaryOp::Remainder, above, by) => self.value(*by).is_none() || self.is_risky(*above),
+            Node::Binary(BinaryOp::Divide | BinaryOp::Remainder, above, by) => {
+                self.value(*by).is_none() || self.is_risky(*above)
+            }
             Node::Call(Math::Exp | Math::Ln | Math::Sqrt | Math::Recip, _) => true,
             Node::If(_, then, otherwise) => self.is_risky(*then) || self.is_risky(*otherwise),
             node => node.children().into_iter().any(|child| self.is_risky(child)),

@@ -18,6 +18,7 @@ pub enum Node {
     Literal(u32),
     /// The number of the element's row or column.
     Index(Axis),
+    Extent(Axis),
     /// `-x`
     Negate(Id),
     /// `left op right`
@@ -60,7 +61,7 @@ impl Node {
     /// What it is computed of, conditions included.
     pub fn children(&self) -> Vec<Id> {
         match self {
-            Node::Name(_) | Node::Literal(_) | Node::Index(_) => Vec::new(),
+            Node::Name(_) | Node::Literal(_) | Node::Index(_) | Node::Extent(_) => Vec::new(),
             Node::Negate(value) | Node::Reduce(_, value) => vec![*value],
             Node::Binary(_, left, right) => vec![*left, *right],
             Node::Call(_, arguments) => arguments.clone(),

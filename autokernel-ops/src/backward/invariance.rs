@@ -97,7 +97,7 @@ impl Graph {
             }
             Node::Reduce(Reduction::Sum, value) => Dependence::scaled(of(value).scale()),
             Node::Reduce(_, value) => of(value),
-            Node::Name(_) | Node::Literal(_) | Node::Index(_) => Free,
+            Node::Name(_) | Node::Literal(_) | Node::Index(_) | Node::Extent(_) => Free,
         }
     }
 

@@ -56,6 +56,7 @@ impl Graph {
             Expr::Variable(name) => return scope.get(name).copied().unwrap_or_else(|| self.name(name, true)),
             Expr::Literal(value) => Node::Literal(value.to_bits()),
             Expr::Index(axis) => Node::Index(*axis),
+            Expr::Extent(axis) => Node::Extent(*axis),
             Expr::Negate(value) => Node::Negate(self.expression(value, scope)),
             Expr::Binary(op, left, right) => {
                 let (left, right) = (self.expression(left, scope), self.expression(right, scope));

@@ -110,7 +110,7 @@ impl Reverse<'_> {
         }
         let graph = &mut *self.graph;
         match graph.node(id).clone() {
-            Node::Name(_) | Node::Literal(_) | Node::Index(_) => Vec::new(),
+            Node::Name(_) | Node::Literal(_) | Node::Index(_) | Node::Extent(_) => Vec::new(),
             Node::Negate(value) => vec![(value, graph.negate(adjoint))],
             Node::Binary(op, left, right) => graph.of_operator(op, (id, adjoint), left, right),
             Node::Call(function, arguments) => graph.of_call(function, (id, adjoint), &arguments),

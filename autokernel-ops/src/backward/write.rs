@@ -113,7 +113,7 @@ impl<'g> Writer<'g> {
         let own = self.names.get(&id).map(|name| name.trim_start_matches("r#").trim_end_matches('_').to_owned());
         match self.graph.node(id) {
             _ if self.given.contains(&id) => None,
-            Node::Name(_) | Node::Literal(_) | Node::Index(_) => None,
+            Node::Name(_) | Node::Literal(_) | Node::Index(_) | Node::Extent(_) => None,
             _ if own.is_some() => own,
             Node::Reduce(Reduction::Sum, _) => Some("sum".to_owned()),
             Node::Reduce(Reduction::Mean, _) => Some("mean".to_owned()),
@@ -136,6 +136,7 @@ impl<'g> Writer<'g> {
             Node::Name(name) => Expr::Variable(name.clone()),
             Node::Literal(bits) => Expr::Literal(f32::from_bits(*bits)),
             Node::Index(axis) => Expr::Index(*axis),
+            Node::Extent(axis) => Expr::Extent(*axis),
             Node::Negate(value) => Expr::Negate(boxed(*value)),
             Node::Binary(op, left, right) => Expr::Binary(*op, boxed(*left), boxed(*right)),
             Node::Call(function, arguments) => {

@@ -242,7 +242,9 @@ impl<'b> Checker<'b> {
                             operand.container(),
                             operand.dtype
                         ),
-                        _ => format!("`{name}` is written and never read; bind its value first: `let y = …; {name} = y;`"),
+                        _ => format!(
+                            "`{name}` is written and never read; bind its value first: `let y = …; {name} = y;`"
+                        ),
                     };
                     self.complain(Place::Step(at), message);
                 }

@@ -270,6 +270,11 @@ impl Body {
         self.needed_steps().any(|step| step.expr().has_index(axis))
     }
 
+    /// Whether some output depends on the number of elements along `axis`.
+    pub fn has_extent(&self, axis: Axis) -> bool {
+        self.needed_steps().any(|step| step.expr().has_extent(axis))
+    }
+
     /// What is read or written under the operand's own name at rows that an index picks: the operand's name, and the index's.
     /// Its rows are its own, as many as it likes.
     pub fn picked(&self) -> impl Iterator<Item = (&str, &str)> {

@@ -286,6 +286,7 @@ pub fn eval(expr: &Expr, precision: Precision, name: &dyn Fn(&str) -> Ball) -> B
         Expr::Variable(variable) => name(variable),
         Expr::Literal(value) => Ball::exact(f64::from(*value)),
         Expr::Index(axis) => name(axis.call()),
+        Expr::Extent(axis) => name(axis.count_call()),
         Expr::Negate(value) => eval(value).negated(),
         Expr::Binary(op, left, right) => Ball::binary(*op, eval(left), eval(right)),
         Expr::Call(function, args) => {

@@ -136,7 +136,10 @@ fn what_is_rounded_to_whole_numbers_or_divided_with_a_remainder_holds_both_sides
         for function in [Math::Floor, Math::Ceil, Math::Trunc] {
             let ball = call(function, &[about(x)]);
             for found in off.map(|by| function.eval(&[x as f32 + by])) {
-                assert!((f64::from(found) - ball.value).abs() <= ball.error, "{function:?} of {x}: {found}, not {ball:?}");
+                assert!(
+                    (f64::from(found) - ball.value).abs() <= ball.error,
+                    "{function:?} of {x}: {found}, not {ball:?}"
+                );
             }
         }
         for y in [0.75, -2.0, 5.0, -0.3] {

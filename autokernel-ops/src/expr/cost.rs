@@ -71,7 +71,8 @@ impl Expr {
     pub fn operations(&self) -> u32 {
         let mut count = 0;
         self.walk(&mut |expr| {
-            count += u32::from(!matches!(expr, Expr::Variable(_) | Expr::Literal(_) | Expr::Index(_)));
+            count +=
+                u32::from(!matches!(expr, Expr::Variable(_) | Expr::Literal(_) | Expr::Index(_) | Expr::Extent(_)));
         });
         count
     }

@@ -85,6 +85,7 @@ impl Spelling {
             Expr::Variable(name) => name.clone(),
             Expr::Literal(value) => literal(*value),
             Expr::Index(axis) => axis.name().to_owned(),
+            Expr::Extent(axis) => axis.count_name().to_owned(),
             Expr::Negate(value) => format!("(-{})", number(value)),
             Expr::Binary(BinaryOp::Divide, left, right) => self.quotient(&number(left), &number(right)),
             Expr::Binary(BinaryOp::Remainder, left, right) => format!("fmodf({}, {})", number(left), number(right)),

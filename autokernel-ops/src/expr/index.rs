@@ -32,6 +32,35 @@ impl Axis {
         }
     }
 
+    /// The function of a body that gives how many there are.
+    pub const fn count(self) -> &'static str {
+        match self {
+            Axis::Row => "rows",
+            Axis::Column => "columns",
+        }
+    }
+
+    /// The call that gives it, which is no name of a value.
+    pub const fn count_call(self) -> &'static str {
+        match self {
+            Axis::Row => "rows()",
+            Axis::Column => "columns()",
+        }
+    }
+
+    /// The name of that number in CUDA.
+    pub const fn count_name(self) -> &'static str {
+        match self {
+            Axis::Row => "row_count",
+            Axis::Column => "column_count",
+        }
+    }
+
+    /// The axis whose elements the function called `name` counts.
+    pub fn from_count(name: &str) -> Option<Self> {
+        Axis::ALL.into_iter().find(|axis| axis.count() == name)
+    }
+
     /// The axis whose function is called `name`.
     pub fn from_name(name: &str) -> Option<Self> {
         Axis::ALL.into_iter().find(|axis| axis.name() == name)

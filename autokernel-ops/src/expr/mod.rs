@@ -52,6 +52,8 @@ pub enum Expr {
     Literal(#[serde(with = "written")] f32),
     /// The number of the element's row or column, from 0. As an `f32` it is exact below 2²⁴.
     Index(Axis),
+    /// How many rows or columns there are, as an `f32` too.
+    Extent(Axis),
     /// `-x`
     Negate(Box<Expr>),
     /// `left op right`
@@ -188,6 +190,7 @@ impl Expr {
             Expr::Variable(name) => value(name),
             Expr::Literal(value) => *value,
             Expr::Index(axis) => value(axis.call()),
+            Expr::Extent(axis) => value(axis.count_call()),
             Expr::Negate(value) => -value.eval(scope),
             Expr::Binary(op, left, right) => op.eval(left.eval(scope), right.eval(scope)),
             Expr::Call(function, args) => {

@@ -40,7 +40,7 @@ impl<'e> Named<'e> {
         match (left, right) {
             (Expr::Variable(left), Expr::Variable(right)) if left == right => true,
             (Expr::Literal(left), Expr::Literal(right)) => left.to_bits() == right.to_bits(),
-            (Expr::Index(left), Expr::Index(right)) => left == right,
+            (Expr::Index(left), Expr::Index(right)) | (Expr::Extent(left), Expr::Extent(right)) => left == right,
             (Expr::Negate(left), Expr::Negate(right)) => self.compare(left, right, fuel),
             (Expr::Binary(op, a, b), Expr::Binary(other, c, d)) => {
                 op == other && self.compare(a, c, fuel) && self.compare(b, d, fuel)

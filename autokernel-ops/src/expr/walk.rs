@@ -7,7 +7,7 @@ impl Expr {
     pub fn walk<'e>(&'e self, visit: &mut impl FnMut(&'e Expr)) {
         visit(self);
         match self {
-            Expr::Variable(_) | Expr::Literal(_) | Expr::Index(_) => {}
+            Expr::Variable(_) | Expr::Literal(_) | Expr::Index(_) | Expr::Extent(_) => {}
             Expr::Negate(value) => value.walk(visit),
             Expr::Binary(_, left, right) => [left, right].into_iter().for_each(|side| side.walk(visit)),
             Expr::Call(_, args) => args.iter().for_each(|arg| arg.walk(visit)),
@@ -41,6 +41,13 @@ impl Expr {
         has
     }
 
+    /// Whether the number of elements along `axis` is in it.
+    pub fn has_extent(&self, axis: Axis) -> bool {
+        let mut has = false;
+        self.walk(&mut |expr| has |= *expr == Expr::Extent(axis));
+        has
+    }
+
     /// The same with other names.
     pub fn renamed(&self, name: &impl Fn(&str) -> String) -> Expr {
         match self {
@@ -53,7 +60,7 @@ impl Expr {
     pub fn map_children(&self, replace: &mut impl FnMut(&Expr) -> Expr) -> Expr {
         let mut boxed = |expr: &Expr| Box::new(replace(expr));
         match self {
-            Expr::Variable(_) | Expr::Literal(_) | Expr::Index(_) => self.clone(),
+            Expr::Variable(_) | Expr::Literal(_) | Expr::Index(_) | Expr::Extent(_) => self.clone(),
             Expr::Negate(value) => Expr::Negate(boxed(value)),
             Expr::Binary(op, left, right) => Expr::Binary(*op, boxed(left), boxed(right)),
             Expr::Call(function, args) => Expr::Call(*function, args.iter().map(replace).collect()),

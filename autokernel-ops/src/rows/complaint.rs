@@ -96,7 +96,9 @@ fn step<'b>(checker: &mut Checker<'b>, at: usize, step: &'b Step) {
             let stored = checker.store(at, output, row.as_deref());
             let (name, is_row) = (fold.column_name(), stored.is_none_or(|operand| operand.kind == Kind::Row));
             if stored.is_some_and(|operand| operand.kind == Kind::DeviceScalar) {
-                let message = format!("`{name}` gives one number a column here, and only beside a product one of all rows; {ALL_ROWS}");
+                let message = format!(
+                    "`{name}` gives one number a column here, and only beside a product one of all rows; {ALL_ROWS}"
+                );
                 checker.complain(Place::Step(at), message);
             } else if !is_row || row.is_some() {
                 checker.complain(
@@ -104,7 +106,8 @@ fn step<'b>(checker: &mut Checker<'b>, at: usize, step: &'b Step) {
                     format!("`{name}` gives one number a column; make `{output}` a `&mut Row`"),
                 );
             } else if !varies {
-                let message = format!("`{name}` is given one number a row, which every column would repeat; {ALL_ROWS}");
+                let message =
+                    format!("`{name}` is given one number a row, which every column would repeat; {ALL_ROWS}");
                 checker.complain(Place::Step(at), message);
             }
         }

@@ -149,6 +149,7 @@ impl<'b> Lowering<'b> {
             Expr::Variable(name) => Expr::Variable(self.names.get(&**name).cloned().unwrap_or_else(|| element(name))),
             Expr::Index(Axis::Row) => Expr::Variable(format!("{ROW}{}", Axis::Row.name())),
             Expr::Index(Axis::Column) => Expr::Variable(Axis::Column.name().to_owned()),
+            Expr::Extent(axis) => Expr::Variable(format!("{ROW}{}", axis.count_name())),
             other => other.map_children(&mut |child| self.rename(child)),
         }
     }
@@ -156,7 +157,7 @@ impl<'b> Lowering<'b> {
     /// The expression with what is the same for all elements of a row computed once a row.
     fn hoist(&mut self, expr: &Expr) -> Expr {
         match expr {
-            Expr::Variable(_) | Expr::Literal(_) | Expr::Index(_) => expr.clone(),
+            Expr::Variable(_) | Expr::Literal(_) | Expr::Index(_) | Expr::Extent(_) => expr.clone(),
             _ if is_row_wise(expr) => self.once_a_row(false, expr),
             Expr::Binary(BinaryOp::Divide, left, right) if is_row_wise(right) && varies(left) => {
                 let divisor = self.once_a_row(true, right);
@@ -271,7 +272,7 @@ impl Lowered {
         let mut total = 0u32;
         value.expr.walk(&mut |expr| {
             total = total.saturating_add(match expr {
-                Expr::Literal(_) | Expr::Index(_) => 0,
+                Expr::Literal(_) | Expr::Index(_) | Expr::Extent(_) => 0,
                 Expr::Variable(name) => self.operations(name, known).unwrap_or(0),
                 Expr::Call(function, _) => 1 + 7 * function.cost().special_functions,
                 Expr::Negate(_) | Expr::Binary(..) | Expr::If(..) => 1,

@@ -43,7 +43,12 @@ impl Values {
 /// The outputs of the row of that number, in the order of the outputs: an element for each column of a matrix, one of a column.
 /// `input` gives an input's element by the operand's number, the operand's row, and the column, and no number where it has no
 /// such row; what has one element a row has it in column 0, and of an operand whose columns repeat any column is asked for.
-pub fn row(body: &Body, number: usize, columns: usize, input: &dyn Fn(usize, usize, usize) -> f64) -> Vec<Vec<Ball>> {
+pub fn row(
+    body: &Body,
+    number: usize,
+    (rows, columns): (usize, usize),
+    input: &dyn Fn(usize, usize, usize) -> f64,
+) -> Vec<Vec<Ball>> {
     let mut names: BTreeMap<&str, Values> = BTreeMap::new();
     for (at, operand) in body.operands.iter().enumerate().filter(|(_, operand)| operand.role == Role::Input) {
         let row = match operand.kind {
@@ -75,6 +80,10 @@ pub fn row(body: &Body, number: usize, columns: usize, input: &dyn Fn(usize, usi
     // As an `f32` holds them.
     let index = |number: usize| Ball::exact(f64::from(number as f32));
     names.insert(Axis::Row.call(), Values::OfRow(index(number)));
+    names.extend(
+        [(Axis::Row, rows), (Axis::Column, columns)]
+            .map(|(axis, count)| (axis.count_call(), Values::OfRow(index(count)))),
+    );
     names.insert(Axis::Column.call(), Values::OfElements((0..columns).map(index).collect()));
     let mut outputs: BTreeMap<&str, Vec<Ball>> = BTreeMap::new();
     let precision = body.precision();
@@ -105,7 +114,7 @@ pub fn row(body: &Body, number: usize, columns: usize, input: &dyn Fn(usize, usi
 /// The outputs of a body that reduces along the columns of so many rows, in their order: an element a column. `input` is as of
 /// [`row`].
 pub fn columns(body: &Body, rows: usize, columns: usize, input: &dyn Fn(usize, usize, usize) -> f64) -> Vec<Vec<Ball>> {
-    let terms: Vec<Vec<Vec<Ball>>> = (0..rows).map(|number| row(body, number, columns, input)).collect();
+    let terms: Vec<Vec<Vec<Ball>>> = (0..rows).map(|number| row(body, number, (rows, columns), input)).collect();
     let fold = |(at, output): (usize, &Operand)| {
         let fold = body.fold_of(&output.name).unwrap_or(Reduction::Sum);
         let of_column = |column: usize| reduce(fold, terms.iter().map(|outputs| outputs[at][column]).collect());
@@ -166,7 +175,7 @@ mod tests {
 
     #[test]
     fn softmax_sums_to_one_within_an_error_that_is_small() {
-        let out = row(&cases::softmax(), 0, 100, &|_, _, column| f64::from(column as u32 % 7) - 3.0).remove(0);
+        let out = row(&cases::softmax(), 0, (1, 100), &|_, _, column| f64::from(column as u32 % 7) - 3.0).remove(0);
         let sum: f64 = out.iter().map(|ball| ball.value).sum();
         assert!((sum - 1.0).abs() < 1e-12, "{sum}");
         assert!(out.iter().all(|ball| ball.error < 2e-5 * ball.value), "{:?}", out[0]);
@@ -174,10 +183,10 @@ mod tests {
 
     #[test]
     fn a_nan_goes_where_the_body_sends_it() {
-        let out = row(&cases::softmax(), 0, 3, &|_, _, column| if column == 1 { f64::NAN } else { 1.0 });
+        let out = row(&cases::softmax(), 0, (1, 3), &|_, _, column| if column == 1 { f64::NAN } else { 1.0 });
         assert!(out[0].iter().all(|ball| ball.value.is_nan()));
         let statistics =
-            row(&cases::statistics(), 0, 3, &|at, _, column| if (at, column) == (0, 1) { f64::NAN } else { 1.0 });
+            row(&cases::statistics(), 0, (1, 3), &|at, _, column| if (at, column) == (0, 1) { f64::NAN } else { 1.0 });
         assert_eq!((statistics[0][0].value, statistics[1][0].value), (1.0, 0.0));
         assert!(statistics[2][0].value.is_nan());
     }

@@ -2,7 +2,7 @@
 
 use super::lanes::{self, Lane, address};
 use super::passes::{self, Program, RowStep};
-use super::print::{of_row, of_rows, row_index};
+use super::print::{extent, extents, of_row, of_rows, row_index};
 use crate::body::cuda::{element, leading, rows};
 use crate::body::{Body, Columns, Fetch, Kind, Reduction};
 use crate::expr::Axis;
@@ -34,8 +34,10 @@ pub fn problem(body: &Body, program: &Program) -> String {
     if has_row_index {
         out.line(format!("float {};", Axis::Row.name()));
     }
+    out.lines(extents(body).map(|axis| format!("float {};", axis.count_name())));
     out.line("} row;");
     out.lines(has_row_index.then(row_index));
+    out.lines(extents(body).map(extent));
     out.lines(of_rows(body).map(|name| once_a_row(body, name)));
     for (at, steps) in program.between.iter().enumerate() {
         between(&mut out, body, steps);

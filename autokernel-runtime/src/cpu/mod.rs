@@ -30,7 +30,7 @@ pub use epilogue::RowEpilogue;
 pub use matmul::matmul;
 pub use matmul_body::{GroupScales, Tables, matmul_body, matmul_body_with};
 pub use matmul_many::{Groups, matmul_body_of_batch, matmul_body_of_groups};
-pub use operands::RowFunction;
+pub use operands::{Place, RowFunction};
 pub use picks::{Columns, Pick};
 pub use reductions::{partners, row_max, row_mean, row_min, row_sum};
 pub use routing::routing;

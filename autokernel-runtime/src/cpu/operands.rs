@@ -13,9 +13,18 @@ use crate::operands::alloc;
 use crate::operands::layout::Layout;
 use crate::{Argument, Error, Result};
 
+/// A row by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The number.
+    pub row: usize,
+    /// How many rows there are.
+    pub rows: usize,
+}
+
 /// Computes the row of that number. Inputs and outputs are in the order of the signature, and behind the inputs what indices pick
 /// of those that are read so; each is as long as a row, or of one element where it has one a row or is a scalar.
-pub type RowFunction = fn(usize, &[&[f32]], &mut [&mut [f32]]);
+pub type RowFunction = fn(Place, &[&[f32]], &mut [&mut [f32]]);
 
 /// Elements below which a share of the rows is not divided further.
 pub(super) const SHARE: usize = 1 << 14;
@@ -163,7 +172,7 @@ impl<'a> Operands<'a> {
         if outputs.iter().all(Output::is_empty) {
             return Ok(());
         }
-        let work = Work { inputs: &inputs, columns, first, row };
+        let work = Work { inputs: &inputs, columns, first, rows, row };
         // Whoever computes a row may write any of such an output.
         if outputs.iter().any(|output| output.fold.is_some() || output.picked.is_some()) {
             return compute(&work, 0, rows, outputs);
@@ -179,6 +188,8 @@ struct Work<'w> {
     columns: usize,
     /// The number of the first row.
     first: usize,
+    /// How many rows there are.
+    rows: usize,
     row: RowFunction,
 }
 
@@ -202,7 +213,8 @@ fn compute(work: &Work<'_>, first: usize, rows: usize, mut outputs: Vec<Output<'
     for number in 0..rows {
         read.iter_mut().zip(inputs).for_each(|(values, input)| input.read(first + number, values));
         let inputs: Vec<&[f32]> = read.iter().map(Vec::as_slice).collect();
-        row(work.first + first + number, &inputs, &mut written.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+        let place = Place { row: work.first + first + number, rows: work.rows };
+        row(place, &inputs, &mut written.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
         outputs.iter_mut().zip(&written).for_each(|(output, values)| output.write(number, values));
     }
     outputs.into_iter().for_each(Output::finish);

@@ -53,6 +53,7 @@ pub fn rows(
 mod tests {
     use half::{bf16, f16};
 
+    use super::super::operands::Place;
     use super::super::operands::SHARE;
     use super::super::picks::Columns;
     use super::*;
@@ -61,7 +62,7 @@ mod tests {
     /// `out = x · scale + shift`, and its sum.
     const KINDS: [Kind; 5] = [Kind::Matrix, Kind::Row, Kind::Scalar, Kind::Matrix, Kind::Column];
 
-    fn scaled(_: usize, inputs: &[&[f32]], outputs: &mut [&mut [f32]]) {
+    fn scaled(_: Place, inputs: &[&[f32]], outputs: &mut [&mut [f32]]) {
         let ([x, scale, shift], [out, sum]) = (inputs, outputs) else { panic!("other operands") };
         out.iter_mut().zip(*x).zip(*scale).for_each(|((out, x), scale)| *out = x * scale + shift[0]);
         sum[0] = out.iter().sum();
@@ -96,7 +97,7 @@ mod tests {
     fn matrices_without_columns_have_any_number_of_rows_and_any_stride() {
         let view = |rows, ld| MatrixView::<f32>::from_slice_with_ld(&[], rows, 0, ld).unwrap();
         let view_mut = |rows, ld| MatrixViewMut::<f32>::from_slice_with_ld(&mut [], rows, 0, ld).unwrap();
-        let never = |_: usize, _: &[&[f32]], _: &mut [&mut [f32]]| panic!("nothing is written");
+        let never = |_: Place, _: &[&[f32]], _: &mut [&mut [f32]]| panic!("nothing is written");
         let mut arguments: [Argument<'_>; 2] = [view(usize::MAX, 9).into(), view_mut(usize::MAX, usize::MAX).into()];
         rows(&mut arguments, &[Kind::Matrix; 2], &[], &[], never).unwrap();
 

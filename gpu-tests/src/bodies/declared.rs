@@ -218,8 +218,16 @@ pub fn lying_transposed(
 ) {
     let y = scale * dot(x, w.t()) + bias;
     let slope = if column_index() < row_index() { 0.5 } else { 1.0 };
-    out.t() = slope * y + skip.t();
+    out.t() = slope * y + skip.t() + rows() - 0.5 * columns();
     narrow.t() = gelu_tanh(y);
+}
+
+/// Elements and a row's variance by how many rows and columns there are.
+#[autokernel::fused_matmul]
+pub fn counted(a: &Matrix<bf16>, b: &Matrix<bf16>, out: &mut Matrix<f32>, variance: &mut Column<f32>) {
+    let y = dot(a, b.t());
+    out = y / columns() + rows();
+    variance = (row_sum(y * y) - row_sum(y) * row_mean(y)) / (columns() - 1.0).max(1.0) + rows();
 }
 
 /// A band beside the diagonal, as wide as a number in memory says, and where the elements outside of it stand.
@@ -433,6 +441,7 @@ pub fn catalogue() -> Vec<Declared> {
         cross_entropy,
         exponentials,
         lying_transposed,
+        counted,
         geglu,
         band,
         fp8_scaled,

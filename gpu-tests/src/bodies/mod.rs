@@ -175,7 +175,7 @@ fn judge(problem: &Problem, body: &Body, shape: &Extents, ran: &Ran) -> std::res
     };
     let elements = (0..m).find_map(|row| {
         let sums_of_row: Vec<Vec<Ball>> = (0..n).map(|column| sums(row * n + column)).collect();
-        let expected = oracle::elements(body, row, &sums_of_row, &|operand, column| input(operand, row, column));
+        let expected = oracle::elements(body, (row, m), &sums_of_row, &|operand, column| input(operand, row, column));
         expected.into_iter().enumerate().find_map(|(column, expected)| {
             let told = wrong(expected, Kind::Matrix, row * n + column)?;
             Some(format!("{told}, in row {row} and column {column}, of the sums {:?}", sums_of_row[column]))
@@ -185,7 +185,11 @@ fn judge(problem: &Problem, body: &Body, shape: &Extents, ran: &Ran) -> std::res
     let elements_or_rows = elements.or_else(|| {
         (0..rows).find_map(|row| {
             let sums: Vec<Vec<Ball>> = (0..n).map(|column| sums(row * n + column)).collect();
-            wrong(oracle::of_row(body, row, &sums, &|operand, column| input(operand, row, column)), Kind::Column, row)
+            wrong(
+                oracle::of_row(body, (row, m), &sums, &|operand, column| input(operand, row, column)),
+                Kind::Column,
+                row,
+            )
         })
     });
     // Without elements nothing is written.

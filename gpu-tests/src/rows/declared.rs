@@ -143,6 +143,21 @@ pub fn rounded(x: &Matrix<f32>, step: &Column<f32>, out: &mut Matrix<f32>, rest:
     rest = x % step + x % 0.25;
 }
 
+/// Label smoothing and an unbiased variance: how many rows and columns there are, beside an operand that is called as their number is.
+#[autokernel::rows]
+pub fn counted(x: &Matrix<f32>, rows: &Column<f32>, out: &mut Matrix<f32>, variance: &mut Column<f32>) {
+    let smooth = if column_index() == rows { 0.9 } else { 0.1 / (columns() - 0.5) };
+    let apart = x - row_mean(x);
+    out = x * smooth + rows();
+    variance = row_sum(apart * apart) / (columns() - 1.0).max(1.0);
+}
+
+/// The same along columns.
+#[autokernel::rows]
+pub fn counted_columns(x: &Matrix<bf16>, mean: &mut Row<f32>) {
+    mean = column_sum(x * columns() / rows());
+}
+
 /// Rotary embeddings of halves of a head, by tables of one head.
 #[autokernel::rows]
 pub fn rotary(x: &Matrix<bf16>, cosines: &Matrix<f32>, sines: &Matrix<f32>, positions: &Index, out: &mut Matrix<bf16>) {
@@ -191,7 +206,21 @@ pub fn declared_here() -> Vec<Declared> {
     of_types
         .into_iter()
         .chain(derived)
-        .chain(declared![of_one_kind, rounded, statistics, language, elementwise, causal, append, permute, rotary, rotary_pairs, gradients])
+        .chain(declared![
+            of_one_kind,
+            rounded,
+            counted,
+            counted_columns,
+            statistics,
+            language,
+            elementwise,
+            causal,
+            append,
+            permute,
+            rotary,
+            rotary_pairs,
+            gradients
+        ])
         .collect()
 }
 

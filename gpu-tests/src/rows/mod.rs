@@ -137,7 +137,7 @@ pub fn check_launch(
             Kind::Column | Kind::Index => values[at][row],
             Kind::Scalar | Kind::DeviceScalar => values[at][0],
         };
-        let expected = oracle::row(body, row, columns, &input);
+        let expected = oracle::row(body, row, (rows, columns), &input);
         for ((&at, is_written), expected) in outputs.iter().zip(&mut is_written).zip(expected) {
             let index = body.row_of_output(&operands[at].name);
             let index = index.and_then(|index| operands.iter().position(|operand| operand.name == index));

@@ -60,7 +60,7 @@ pub fn score(
 
 /// What an expression reads that no body can.
 fn strange(expr: &Expr, operands: &[Operand], bindings: &[Binding]) -> Option<String> {
-    if Axis::ALL.into_iter().any(|axis| expr.has_index(axis)) {
+    if Axis::ALL.into_iter().any(|axis| expr.has_index(axis) || expr.has_extent(axis)) {
         return Some("scores stand at `query` and `key`, which are names here".to_owned());
     }
     let known = |name: &str| {

@@ -8,6 +8,7 @@ use super::written::Written;
 use super::{joined, made_scales, rotations, zeros};
 use crate::body::check::Checker;
 use crate::body::{Body, Complaint, ELEMENTS, FP8, InPlace, Kind, Operand, Place, Reduction, Rotated, Step};
+use crate::expr::Axis;
 use crate::matmul::block_scales::SCALED;
 use crate::matmul::inputs::{INPUTS, in_words, not_multiplied};
 use crate::matmul::many::Many;
@@ -305,7 +306,7 @@ fn step<'b>(checker: &mut Checker<'b>, written: &Written, at: usize, (step, may_
         );
         checker.complain(Place::Step(at), message);
     }
-    if let Some(message) = of_an_index(written, step) {
+    if let Some(message) = of_an_index(written, step).or_else(|| of_rows_of_groups(written, step)) {
         checker.complain(Place::Step(at), message);
     }
     let varies = checker.varies(at, step.expr());
@@ -360,6 +361,17 @@ fn of_an_index(written: &Written, step: &Step) -> Option<String> {
         _ => ("where groups of rows begin", "numbers of rows as a `Column`"),
     };
     Some(format!("`{index}` is an `Index`, which says {what} and is no number of an element; pass {element} too"))
+}
+
+/// What is said of the number of rows where an index says how many there are of each product.
+fn of_rows_of_groups(written: &Written, step: &Step) -> Option<String> {
+    let index = written.body.operands.iter().find(|operand| operand.kind == Kind::Index)?;
+    step.expr().has_extent(Axis::Row).then(|| {
+        format!(
+            "`{}` says which rows are of which product, so that `rows()` is none of them; pass the number as an `f32`",
+            index.name
+        )
+    })
 }
 
 /// What one number of each row comes to goes into a number of its own. Of a `Row` more is said where it is declared.

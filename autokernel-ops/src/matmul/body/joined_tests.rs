@@ -194,7 +194,7 @@ fn a_log_sum_exp_of_huge_elements_is_told_and_of_infinite_ones_is_what_rust_make
     let body = Body::new(written()).unwrap();
     let lse = |row: &[f64]| {
         let sums: Vec<_> = row.iter().map(|x| vec![crate::expr::ball::Ball::exact(*x)]).collect();
-        oracle::of_row(&body, 0, &sums, &|_, _| 0.0).remove(0)
+        oracle::of_row(&body, (0, 1), &sums, &|_, _| 0.0).remove(0)
     };
     let of_two = lse(&[1e4, 1e4]);
     assert!((of_two.value - (1e4 + 2f64.ln())).abs() <= of_two.error && of_two.error < 0.1, "{of_two:?}");

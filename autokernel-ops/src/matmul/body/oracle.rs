@@ -8,18 +8,33 @@ use crate::expr::ball::{Ball, eval};
 use crate::expr::{Axis, Precision};
 use crate::rows::oracle::reduce;
 
-/// The matrices' elements at (row, column), in the outputs' order, from its sum of each product and those sums' errors. `input`
+/// Where an element stands, and of how many rows and columns.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Its row and its column.
+    pub at: (usize, usize),
+    /// How many there are.
+    pub of: (usize, usize),
+}
+
+/// The matrices' elements at their place, in the outputs' order, from its sum of each product and those sums' errors. `input`
 /// gives an input's element by the operand's number. Of a body without partners.
-pub fn element(body: &Body, place: (usize, usize), sums: &[Ball], input: &dyn Fn(usize) -> f64) -> Vec<Ball> {
+pub fn element(body: &Body, place: Place, sums: &[Ball], input: &dyn Fn(usize) -> f64) -> Vec<Ball> {
     of_matrices(body, &names_of_element(body, place, sums, (BTreeMap::new(), &body.steps_of_elements()), input))
 }
 
 /// The same of all elements of row number `row`, from the sums of each. `input` gives an input's element by the operand's number and
 /// the column; whoever knows the columns of what repeats repeats them.
-pub fn elements(body: &Body, row: usize, sums: &[Vec<Ball>], input: &dyn Fn(usize, usize) -> f64) -> Vec<Vec<Ball>> {
+pub fn elements(
+    body: &Body,
+    (row, rows): (usize, usize),
+    sums: &[Vec<Ball>],
+    input: &dyn Fn(usize, usize) -> f64,
+) -> Vec<Vec<Ball>> {
+    let place = |column| Place { at: (row, column), of: (rows, sums.len()) };
     let (of_elements, of_rotations) = (body.steps_of_elements(), body.steps_of_rotations());
     let names =
-        |column: usize, given| names_of_element(body, (row, column), &sums[column], given, &|at| input(at, column));
+        |column: usize, given| names_of_element(body, place(column), &sums[column], given, &|at| input(at, column));
     let seen = |column: usize| {
         let of = |fetch: &'_ Fetch| match fetch.columns.at(column, sums.len()) {
             None => Ball::exact(f64::NAN),
@@ -39,16 +54,23 @@ fn of_matrices(body: &Body, names: &BTreeMap<&str, Ball>) -> Vec<Ball> {
 
 /// What is written of row number `row`, one number each, in the outputs' order, from the sums of its elements. `input` gives an
 /// input's element by the operand's number and the column.
-pub fn of_row(body: &Body, row: usize, sums: &[Vec<Ball>], input: &dyn Fn(usize, usize) -> f64) -> Vec<Ball> {
-    let names = names_of_row(body, row, sums, input);
+pub fn of_row(
+    body: &Body,
+    (row, rows): (usize, usize),
+    sums: &[Vec<Ball>],
+    input: &dyn Fn(usize, usize) -> f64,
+) -> Vec<Ball> {
+    let names = names_of_row(body, (row, rows), sums, input);
     let columns = body.outputs().filter(|operand| operand.kind == Kind::Column);
     columns.map(|operand| names[operand.name.as_str()]).collect()
 }
 
 /// What one number of each row comes to, in the outputs' order, from the sums of the elements of each row.
 pub fn of_rows(body: &Body, sums: &[Vec<Vec<Ball>>], input: &dyn Fn(usize, usize, usize) -> f64) -> Vec<Ball> {
-    let rows = sums.iter().enumerate();
-    let rows = rows.map(|(row, sums)| names_of_row(body, row, sums, &|operand, column| input(operand, row, column)));
+    let (rows, sums_of_rows) = (sums.iter().enumerate(), sums.len());
+    let rows = rows.map(|(row, sums)| {
+        names_of_row(body, (row, sums_of_rows), sums, &|operand, column| input(operand, row, column))
+    });
     let rows: Vec<BTreeMap<&str, Ball>> = rows.collect();
     let folded =
         |(operand, how): (&Operand, Reduction)| reduce(how, rows.iter().map(|it| it[operand.name.as_str()]).collect());
@@ -58,21 +80,26 @@ pub fn of_rows(body: &Body, sums: &[Vec<Vec<Ball>>], input: &dyn Fn(usize, usize
 /// Every name of a row that its last steps give.
 fn names_of_row<'b>(
     body: &'b Body,
-    row: usize,
+    (row, rows): (usize, usize),
     sums: &[Vec<Ball>],
     input: &dyn Fn(usize, usize) -> f64,
 ) -> BTreeMap<&'b str, Ball> {
-    let elements = sums.iter().enumerate();
+    let (elements, columns) = (sums.iter().enumerate(), sums.len());
     let elements = elements.map(|(column, sums)| {
-        names_of_element(body, (row, column), sums, (BTreeMap::new(), &body.steps_of_elements()), &|at| {
-            input(at, column)
-        })
+        names_of_element(
+            body,
+            Place { at: (row, column), of: (rows, columns) },
+            sums,
+            (BTreeMap::new(), &body.steps_of_elements()),
+            &|at| input(at, column),
+        )
     });
     let elements: Vec<BTreeMap<&str, Ball>> = elements.collect();
     let inputs = body.operands().iter().enumerate().filter(|(_, operand)| !operand.kind.varies_along_row());
     let mut names: BTreeMap<&str, Ball> =
         inputs.map(|(at, operand)| (operand.name.as_str(), Ball::exact(input(at, 0)))).collect();
     names.insert(Axis::Row.call(), index(row));
+    names.extend(extents((rows, columns)));
     let reduced = |(name, how)| (name, reduce(how, elements.iter().map(|names| names[name]).collect()));
     names.extend(body.reductions().map(reduced));
     let joined: Vec<_> =
@@ -100,7 +127,7 @@ const MAXIMUM: &str = "maximum of the row";
 /// Every name of an element that those steps give, beside what it sees of partners: under that of a reduction its term.
 fn names_of_element<'b>(
     body: &'b Body,
-    (row, column): (usize, usize),
+    Place { at: (row, column), of }: Place,
     sums: &[Ball],
     (partners, steps): (BTreeMap<&'b str, Ball>, &[&'b Step]),
     input: &dyn Fn(usize) -> f64,
@@ -112,9 +139,14 @@ fn names_of_element<'b>(
     let tables = body.fetches().filter(|fetch| fetch.columns == Columns::Repeat);
     names.extend(tables.filter_map(|fetch| Some((fetch.name.as_str(), Ball::exact(input(number(fetch)?))))));
     names.extend([(Axis::Row, row), (Axis::Column, column)].map(|(axis, number)| (axis.call(), index(number))));
+    names.extend(extents(of));
     names.extend(body.sums().zip(sums.iter().copied()));
     evaluate(body, steps, &mut names);
     names
+}
+
+fn extents((rows, columns): (usize, usize)) -> [(&'static str, Ball); 2] {
+    [(Axis::Row, rows), (Axis::Column, columns)].map(|(axis, count)| (axis.count_call(), index(count)))
 }
 
 /// As an `f32` holds it.

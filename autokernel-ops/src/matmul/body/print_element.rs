@@ -23,6 +23,9 @@ pub(super) fn values(out: &mut Lines, body: &Body, steps: &[&Step]) {
         if steps.iter().any(|step| step.expr().has_index(axis)) {
             out.line(format!("const float {} = static_cast<float>({number});", axis.name()));
         }
+        if steps.iter().any(|step| step.expr().has_extent(axis)) {
+            out.line(extent(axis));
+        }
     }
     let is_read = |name: &str| steps.iter().any(|step| step.expr().variables().contains(&name));
     for (read, operand) in body.reads().filter(|(read, _)| is_read(read)) {
@@ -31,6 +34,12 @@ pub(super) fn values(out: &mut Lines, body: &Body, steps: &[&Step]) {
             if operand.kind == Kind::Scalar { format!("args.{name}") } else { format!("inputs.{name}.at(pair, i)") };
         out.line(format!("const float {} = {value};", element(read)));
     }
+}
+
+/// How many elements the result has along an axis, in fp32.
+pub(super) fn extent(axis: Axis) -> String {
+    let extent = if axis == Axis::Row { "m" } else { "n" };
+    format!("const float {} = static_cast<float>(args.{extent});", axis.count_name())
 }
 
 /// What a step gives, under its name.

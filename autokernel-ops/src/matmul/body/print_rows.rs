@@ -3,6 +3,7 @@
 use autokernel_core::Dtype;
 
 use super::Body;
+use super::print_element::extent;
 use crate::body::cuda::{cuda_type, element};
 use crate::body::{Kind, Operand, Reduction, Step};
 use crate::expr::Axis;
@@ -130,6 +131,8 @@ fn finish(
     if steps.iter().any(|step| step.expr().has_index(Axis::Row)) {
         out.line(format!("const float {} = static_cast<float>(row);", Axis::Row.name()));
     }
+    let has_extent = |axis: &Axis| steps.iter().any(|step| step.expr().has_extent(*axis));
+    out.lines(Axis::ALL.into_iter().filter(has_extent).map(extent));
     for operand in body.inputs().filter(|operand| is_read(&operand.name)) {
         out.line(format!("const float {} = {};", element(&operand.name), input(operand)));
     }

@@ -33,7 +33,8 @@ impl Printer<'_> {
                 }
             });
             let number = (at == 0 && self.body.has_index(Axis::Row)).then(row_index);
-            let lines: Vec<String> = number.into_iter().chain(loads).chain(computes).collect();
+            let counts = extents(self.body).filter(|_| at == 0).map(extent);
+            let lines: Vec<String> = number.into_iter().chain(counts).chain(loads).chain(computes).collect();
             if !lines.is_empty() {
                 out.line(format!("if constexpr (kPass == {at}) {{"));
                 out.lines(lines);
@@ -78,6 +79,16 @@ pub fn of_rows(body: &Body) -> impl Iterator<Item = &str> {
     let own = own.map(|operand| operand.name.as_str());
     let fetched = body.fetches.iter().filter(move |fetch| body.operand(&fetch.of).as_ref().is_some_and(is_of_row));
     own.chain(fetched.map(|fetch| fetch.name.as_str()))
+}
+
+/// The axes of which the body asks how many elements there are.
+pub fn extents(body: &Body) -> impl Iterator<Item = Axis> {
+    Axis::ALL.into_iter().filter(|axis| body.has_extent(*axis))
+}
+
+/// What gives such a number, its name among the row's values.
+pub fn extent(axis: Axis) -> String {
+    format!("row.{} = static_cast<float>(args.{});", axis.count_name(), axis.count())
 }
 
 /// What gives the number of the row, called `index`, its name among the row's values.

@@ -13,7 +13,7 @@ use super::passes::Program;
 use crate::body::Body;
 use crate::lines::Lines;
 
-pub use between::{of_row, of_rows, row_index};
+pub use between::{extent, extents, of_row, of_rows, row_index};
 pub use printer::Brought;
 
 /// `struct Problem` of a body that is split into the passes of `program`.

@@ -1,6 +1,6 @@
 //! The structs that a kernel keeps of a row.
 
-use super::between::of_rows;
+use super::between::{extents, of_rows};
 use super::printer::{Brought, Printer, factor};
 use crate::body::Reduction;
 use crate::body::cuda::{cuda_type, element};
@@ -34,6 +34,7 @@ impl Printer<'_> {
 
         let mut values: Vec<String> = of_rows(self.body).map(|name| format!("float {}", element(name))).collect();
         values.extend(self.body.has_index(Axis::Row).then(|| format!("float {}", Axis::Row.name())));
+        values.extend(extents(self.body).map(|axis| format!("float {}", axis.count_name())));
         for (at, between) in self.program.between.iter().enumerate() {
             values.extend(between.iter().filter_map(|step| match step {
                 RowStep::Value { name, .. } => Some(format!("float {name}")),

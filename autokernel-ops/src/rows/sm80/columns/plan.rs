@@ -3,8 +3,8 @@
 use autokernel_core::plan::{Axis, Buffer, Contents, Each};
 use autokernel_core::{Arg, Field, Grid, KernelStep, LaunchPlan, Residency, Role};
 
-use crate::body::cuda::fields;
 use crate::body::Operand;
+use crate::body::cuda::fields;
 use crate::rows::sm80::schedule::Sm80Schedule;
 
 /// Threads of a block of the reference, each of which has a column.

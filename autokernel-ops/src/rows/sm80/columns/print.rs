@@ -49,6 +49,9 @@ pub fn reference(body: &Body) -> String {
         format!("const float {name} = {value};")
     }));
     indices(&mut out, body, "column");
+    out.lines(
+        extents(body).map(|axis| format!("const float {} = static_cast<float>(args.{});", axis.count_name(), axis.count())),
+    );
     lets(&mut out, body, Spelling::Exact);
     for (output, fold, value) in folds(body) {
         let (name, term) = (element(&output.name), number(value, Spelling::Exact));
@@ -115,6 +118,11 @@ fn indices(out: &mut Lines, body: &Body, column: &str) {
             out.line(format!("const float {} = static_cast<float>({value});", axis.name()));
         }
     }
+}
+
+/// How many rows and columns there are, where a body asks.
+fn extents(body: &Body) -> impl Iterator<Item = Axis> {
+    Axis::ALL.into_iter().filter(|axis| body.has_extent(*axis))
 }
 
 fn lets(out: &mut Lines, body: &Body, spelling: Spelling) {
@@ -188,8 +196,10 @@ fn shared(out: &mut Lines, body: &Body) {
             Kind::Matrix | Kind::Column | Kind::Index => {}
         }
     }
+    out.lines(extents(body).map(|axis| format!("float {};", axis.count_name())));
     out.line("");
     out.line(format!("{FUNCTION} Shared(const Args& args, int column) {{"));
+    out.lines(extents(body).map(|axis| format!("{} = static_cast<float>(args.{});", axis.count_name(), axis.count())));
     for operand in body.inputs() {
         let (name, from) = (element(&operand.name), address(operand));
         match operand.kind {
@@ -219,6 +229,7 @@ fn add(out: &mut Lines, body: &Body) {
             Kind::Column | Kind::Index => out.line(format!("const float {name} = inputs.{name};")),
         }
     }
+    out.lines(extents(body).map(|axis| format!("const float {0} = shared.{0};", axis.count_name())));
     indices(out, body, "column + i");
     lets(out, body, spelling);
     for (output, fold, value) in folds(body) {
