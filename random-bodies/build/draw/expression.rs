@@ -133,7 +133,10 @@ impl<'r> Writer<'r> {
         // An index and what it picks are the operands', whatever else has their names.
         let is_picked = text.contains(['[', '('])
             || text == super::INDEX
-            || self.names.iter().any(|it| it.text.starts_with(&format!("{text}[")));
+            || self
+                .names
+                .iter()
+                .any(|it| it.text.starts_with(&format!("{text}[")) || it.text.contains(&format!("({text},")));
         !self.unread.contains(text) && !text.starts_with("dot(") && !text.starts_with("LIMIT") && !is_picked
     }
 
@@ -190,6 +193,9 @@ impl<'r> Writer<'r> {
     }
 
     fn index(&mut self, allowed: Allowed) -> Number {
+        if self.rng.random_ratio(1, 4) {
+            return Number { text: if self.rng.random() { "columns()" } else { "rows()" }.to_owned(), varies: false };
+        }
         let varies = allowed == Allowed::Any && self.rng.random();
         Number { text: if varies { "column_index()" } else { "row_index()" }.to_owned(), varies }
     }

@@ -99,15 +99,13 @@ fn pick_rows(rng: &mut StdRng, parameters: &mut Vec<Parameter>) {
             parameter.place = format!("{}[{INDEX}]", parameter.name);
         }
     }
-    let text = format!("{INDEX}: &Index");
-    parameters.push(Parameter {
-        text,
-        name: INDEX,
-        read: Some(false),
-        is_matrix: false,
-        place: INDEX.to_owned(),
-        fold: None,
-    });
+    parameters.push(index());
+}
+
+/// The index, whose number for each row bodies read too.
+fn index() -> Parameter {
+    let (text, place) = (format!("{INDEX}: &Index"), INDEX.to_owned());
+    Parameter { text, name: INDEX, read: Some(false), is_matrix: false, place, fold: None }
 }
 
 fn signature(rng: &mut StdRng, parameters: &mut [Parameter]) -> String {
@@ -123,6 +121,8 @@ fn kind(rng: &mut StdRng) -> &'static str {
     ["Matrix", "Matrix", "Matrix", "Row", "Column", "f32", "Scalar"].choose(rng).expect("there are some")
 }
 
+const FOLDS: [&str; 4] = ["column_sum", "column_mean", "column_max", "column_min"];
+
 /// A value along the row, which nothing hides.
 const ALONG: &str = "along";
 
@@ -135,8 +135,11 @@ fn columns(rng: &mut StdRng, mut names: Vec<&'static str>, helpers: Vec<Helper>)
         parameters.push(parameter(name(), kind(rng), element(rng), false));
     }
     for _ in 0..rng.random_range(1..4) {
-        let fold = ["column_sum", "column_mean", "column_max", "column_min"].choose(rng).expect("there are some");
+        let fold = FOLDS.choose(rng).expect("there are some");
         parameters.push(Parameter { fold: Some(fold), ..parameter(name(), "Row", element(rng), true) });
+    }
+    if rng.random_ratio(1, 3) {
+        parameters.push(index());
     }
     let signature = signature(rng, &mut parameters);
     let inputs = parameters.iter().filter_map(|it| Some(Name { text: it.place.clone(), varies: it.read? })).collect();
@@ -165,7 +168,14 @@ fn rows(rng: &mut StdRng, mut names: Vec<&'static str>, helpers: Vec<Helper>) ->
     }
     pick_rows(rng, &mut parameters);
     let signature = signature(rng, &mut parameters);
-    let inputs = parameters.iter().filter_map(|it| Some(Name { text: it.place.clone(), varies: it.read? })).collect();
+    let inputs = parameters.iter().filter_map(|it| Some(Name { text: it.place.clone(), varies: it.read? }));
+    let mut inputs: Vec<Name> = inputs.collect();
+    // Partners of what no index picks.
+    let turned = parameters.iter().find(|it| it.is_matrix && it.read.is_some() && it.place == it.name);
+    if let Some(Parameter { name, .. }) = turned.filter(|_| rng.random_ratio(1, 4)) {
+        let text = if rng.random() { format!("rotate_half({name}, 16)") } else { format!("rotate_pairs({name})") };
+        inputs.push(Name { text, varies: true });
+    }
     let mut writer = Writer::new(rng, inputs, true, None, helpers);
     let body = statements(&mut writer, &parameters);
     let function = format!("fn kernel({signature}) {{\n{body}}}");
@@ -200,6 +210,9 @@ impl Reduced {
     }
 }
 
+/// The other one of two products, which nothing hides.
+const OTHER: &str = "other";
+
 /// What is reduced, which nothing hides.
 const TERMS: &str = "terms";
 
@@ -213,10 +226,14 @@ const REDUCED: [&str; 5] = [
 ];
 
 /// What becomes of the rows, one output after the other; `of` is an element.
-fn reductions(rng: &mut StdRng, outputs: &[&str], of: &str) -> String {
+fn reductions(rng: &mut StdRng, outputs: &[(&str, Option<&str>)], of: &str) -> String {
     let mut body = format!("    let {TERMS} = {of};\n");
-    for output in outputs {
-        body += &format!("    {output} = {};\n", REDUCED.choose(rng).expect("there are some"));
+    for (output, fold) in outputs {
+        let value = REDUCED.choose(rng).expect("there are some");
+        body += &match fold {
+            Some(fold) => format!("    {output} = {fold}({value});\n"),
+            None => format!("    {output} = {value};\n"),
+        };
     }
     body
 }
@@ -233,33 +250,54 @@ fn product(
     for _ in 0..rng.random_range(0..4) {
         parameters.push(parameter(name(), kind(rng), element(rng), false));
     }
+    let is_plain = turned.is_none() && reduced == Reduced::Nothing;
+    let lies_transposed = is_plain && rng.random_ratio(1, 4);
+    let has_second = is_plain && !lies_transposed && rng.random_ratio(1, 4);
     let table = parameters.iter().position(|it| turned.is_some() && it.read == Some(true));
-    let text = |(at, it): (usize, &Parameter)| {
-        if Some(at) == table { format!("repeat_columns({})", it.name) } else { it.name.to_owned() }
+    let text = |(at, it): (usize, &Parameter)| match at {
+        _ if Some(at) == table => format!("repeat_columns({})", it.name),
+        _ if lies_transposed && it.is_matrix => format!("{}.t()", it.name),
+        _ => it.name.to_owned(),
     };
     let texts = parameters.iter().enumerate().map(text).chain(turned.clone());
+    let texts = texts.chain(has_second.then(|| OTHER.to_owned()));
     let inputs = texts.map(|text| Name { text, varies: true }).collect();
     let outputs = if reduced == Reduced::Alone { 0 } else { rng.random_range(1..4) };
     for _ in 0..outputs {
-        parameters.push(parameter(name(), "Matrix", element(rng), true));
+        let output = parameter(name(), "Matrix", element(rng), true);
+        let place = if lies_transposed { format!("{}.t()", output.name) } else { output.place.clone() };
+        parameters.push(Parameter { place, ..output });
     }
     let of_rows = if reduced == Reduced::Nothing { 0 } else { rng.random_range(1..3) };
-    let columns: Vec<Parameter> = (0..of_rows).map(|_| parameter(name(), "Column", element(rng), true)).collect();
-    let factors = [a, b].map(|name| Parameter { read: None, ..parameter(name, "Matrix", factor, false) });
+    let of_row = |_| {
+        let fold = FOLDS.choose(rng).filter(|_| rng.random_ratio(1, 3)).copied();
+        let kind = if fold.is_some() { "Scalar" } else { "Column" };
+        Parameter { fold, ..parameter(name(), kind, element(rng), true) }
+    };
+    let columns: Vec<Parameter> = (0..of_rows).map(of_row).collect();
+    let other = name();
+    let factors = [Some(a), Some(b), has_second.then_some(other)].into_iter().flatten();
+    let factors = factors.map(|name| Parameter { read: None, ..parameter(name, "Matrix", factor, false) });
+    let factors: Vec<Parameter> = factors.collect();
     let outputs_and_inputs = parameters.len();
-    let names_of_rows: Vec<&str> = columns.iter().map(|column| column.name).collect();
+    let names_of_rows: Vec<_> = columns.iter().map(|column| (column.name, column.fold)).collect();
     parameters.extend(columns);
     parameters.extend(factors);
-    let dot = format!("dot({a}, {b}{})", if rng.random() { ".t()" } else { "" });
+    let a = if is_plain && rng.random_ratio(1, 4) { format!("{a}.t()") } else { a.to_owned() };
+    let transposed = if rng.random() { ".t()" } else { "" };
+    let dot = format!("dot({a}, {b}{transposed})");
     let mut order: Vec<usize> = (0..parameters.len()).collect();
     order.shuffle(rng);
     let signature = order.iter().map(|&at| parameters[at].text.as_str()).collect::<Vec<_>>().join(", ");
     parameters.truncate(outputs_and_inputs);
     let settings = [("n", [40, 136]), ("k", [24, 72])];
-    let settings = settings.into_iter().filter(|_| rng.random_ratio(1, 6)).collect::<Vec<_>>();
+    let known = |name: &str| name == "k" || !lies_transposed;
+    let settings = settings.into_iter().filter(|(name, _)| known(name) && rng.random_ratio(1, 6)).collect::<Vec<_>>();
     let settings = settings.iter().map(|(name, sizes)| format!("{name} = {}", sizes[rng.random_range(0..2)]));
     let arguments = settings.collect::<Vec<_>>().join(", ");
     let value = turned.map(|_| format!("    let {TURNED} = {dot} * 0.5 + row_index();\n")).unwrap_or_default();
+    let second = format!("    let {OTHER} = dot({a}, {other}{transposed});\n");
+    let value = if has_second { second } else { value };
     let mut writer = Writer::new(rng, inputs, false, Some(dot.clone()), helpers);
     let mut body = if outputs > 0 { statements(&mut writer, &parameters) } else { String::new() };
     if of_rows > 0 {
@@ -307,6 +345,11 @@ fn store(writer: &mut Writer<'_>, output: Option<&Parameter>, is_last: bool) -> 
     }
     match fold {
         Some(fold) => format!("    {place} = {fold}(({value}) + {ALONG});\n"),
+        // Over what it held.
+        None if *is_matrix && !place.contains('[') && writer.rng.random_ratio(1, 8) => match writer.rng.random() {
+            true => format!("    {place} += {value};\n"),
+            false => format!("    {place} = ({value}) - 0.5 * {place};\n"),
+        },
         None => format!("    {place} = {value};\n"),
     }
 }
