@@ -68,11 +68,12 @@ fn assigned(statement: &mut Stmt) -> Option<(&mut Expr, &mut Expr)> {
     let Stmt::Expr(expr, _) = statement else { return None };
     match expr {
         Expr::Assign(assign) => Some((&mut assign.left, &mut assign.right)),
-        Expr::Binary(syn::ExprBinary { left, op, right, .. })
-            if matches!(op, AddAssign(_) | SubAssign(_) | MulAssign(_) | DivAssign(_) | RemAssign(_)) =>
-        {
-            Some((left, right))
-        }
+        Expr::Binary(syn::ExprBinary {
+            left,
+            op: AddAssign(_) | SubAssign(_) | MulAssign(_) | DivAssign(_) | RemAssign(_),
+            right,
+            ..
+        }) => Some((left, right)),
         _ => None,
     }
 }

@@ -50,7 +50,8 @@ pub fn reference(body: &Body) -> String {
     }));
     indices(&mut out, body, "column");
     out.lines(
-        extents(body).map(|axis| format!("const float {} = static_cast<float>(args.{});", axis.count_name(), axis.count())),
+        extents(body)
+            .map(|axis| format!("const float {} = static_cast<float>(args.{});", axis.count_name(), axis.count())),
     );
     lets(&mut out, body, Spelling::Exact);
     for (output, fold, value) in folds(body) {
