@@ -11,7 +11,7 @@ use super::{skinny, sm90};
 use crate::body::FP8;
 
 /// All of them; the reference's is none of them.
-pub const ROOTS: [&str; 28] = [
+pub const ROOTS: [&str; 29] = [
     SM80.product,
     SM80.batch,
     SM80.groups,
@@ -24,7 +24,8 @@ pub const ROOTS: [&str; 28] = [
     PAD_ROWS,
     PAD_BYTE_ROWS,
     FP8_OUTPUT,
-    INT8,
+    INT8_SM80,
+    INT8_SM90,
     TF32,
     WEIGHTS,
     BLOCK_SCALES,
@@ -46,7 +47,8 @@ const SKINNY: &str = "skinny_sm80_matmul.cuh";
 const PAD_ROWS: &str = "pad_rows.cuh";
 const PAD_BYTE_ROWS: &str = "pad_byte_rows.cuh";
 const FP8_OUTPUT: &str = "fp8.cuh";
-const INT8: &str = "sm90_int8.cuh";
+const INT8_SM80: &str = "sm80_int8.cuh";
+const INT8_SM90: &str = "sm90_int8.cuh";
 const WEIGHTS: &str = "sm90_weights.cuh";
 const BLOCK_SCALES: &str = "sm90_block_scales.cuh";
 const HEIGHTS: &str = "sm90_heights.cuh";
@@ -67,6 +69,8 @@ const OPERAND_LOAD: &str = "sm90_operand_load.cuh";
 /// Those of a family.
 struct OfFamily {
     product: &'static str,
+    /// What says how factors of a type are multiplied, where the product does not.
+    elements: fn(Dtype) -> Option<&'static str>,
     /// What says how elements that see partners are stored, where the product does not.
     rotated: Option<&'static str>,
     /// What says how an output is stored whose scales the kernel makes.
@@ -87,6 +91,10 @@ struct OfFamily {
 
 const SM80: OfFamily = OfFamily {
     product: "sm80_matmul.cuh",
+    elements: |input| match input {
+        Dtype::I8 => Some(INT8_SM80),
+        _ => None,
+    },
     rotated: None,
     scaled: None,
     reduced: None,
@@ -99,6 +107,11 @@ const SM80: OfFamily = OfFamily {
 };
 const SM90: OfFamily = OfFamily {
     product: "sm90_matmul.cuh",
+    elements: |input| match input {
+        Dtype::I8 => Some(INT8_SM90),
+        Dtype::F32 => Some(TF32),
+        _ => None,
+    },
     rotated: Some(ROTATED_SM90),
     scaled: Some(SCALED_SM90),
     reduced: Some(REDUCED_SM90),
@@ -164,11 +177,7 @@ impl OfFamily {
 
     fn of_class(&self, class: &Class) -> Vec<&'static str> {
         // That of the factors' type comes first: templates find it declared.
-        let of_input = match class.input {
-            Dtype::I8 => Some(INT8),
-            Dtype::F32 => Some(TF32),
-            Dtype::Bf16 | Dtype::F16 | Dtype::E4m3 | Dtype::E5m2 | Dtype::I4x2 | Dtype::I32 => None,
-        };
+        let of_input = (self.elements)(class.input);
         let of_many = match class.many() {
             Many::One => None,
             Many::Batch => Some(self.batch),
@@ -209,6 +218,9 @@ mod tests {
             ["pad_rows.cuh", "skinny_sm80_matmul.cuh", "sm80_matmul.cuh", "sm90_matmul.cuh"]
         );
         assert_eq!(roots(Dtype::E4m3), ["pad_byte_rows.cuh", "sm80_matmul.cuh", "sm90_matmul.cuh"]);
-        assert_eq!(roots(Dtype::I8), ["pad_byte_rows.cuh", "sm80_matmul.cuh", "sm90_int8.cuh", "sm90_matmul.cuh"]);
+        assert_eq!(
+            roots(Dtype::I8),
+            ["pad_byte_rows.cuh", "sm80_int8.cuh", "sm80_matmul.cuh", "sm90_int8.cuh", "sm90_matmul.cuh"]
+        );
     }
 }

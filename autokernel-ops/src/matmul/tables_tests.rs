@@ -7,8 +7,9 @@ use crate::rule::RuleText;
 
 const FAMILIES: [Family; 3] = [Family::Sm80, Family::Sm90, Family::SkinnySm80];
 /// Rules of what a kernel cannot assert: its problem, its target and its launch.
-const OF_THE_LAUNCH: [&str; 8] = [
+const OF_THE_LAUNCH: [&str; 9] = [
     "elements_of_one_product",
+    "factors_are_multiplied_by_mma",
     "family_serves_arch",
     "launches_overlap_on_hopper",
     "raster_group_in_range",

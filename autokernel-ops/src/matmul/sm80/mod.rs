@@ -1,5 +1,6 @@
 //! Schedules of `sm80_matmul.cuh`: mma.sync, ldmatrix, cp.async; Ampere and every later GPU.
 
+mod elements;
 mod plan;
 mod rules;
 
@@ -9,6 +10,7 @@ use crate::matmul::knobs::schedule;
 use crate::matmul::problem::Class;
 use crate::stated::stated;
 
+pub use elements::{STAGE_BYTES, multiplies, serves};
 pub use plan::{constants, plan};
 pub use rules::{MOST_COLUMNS_OF_A_WARP, RULES};
 
@@ -33,8 +35,8 @@ schedule! {
          ceil(m/tile_m) * ceil(n/tile_n) would leave SMs idle or a long last wave.",
         { pairs: &["warps_m"], reluctance: 64 };
         /// Elements of K in one stage.
-        tile_k: u32, "32, 64",
-        "64 halves the barriers, 32 leaves shared memory for more stages.",
+        tile_k: u32, "32, 64; of elements of 8 bits 64, 128",
+        "The larger one halves the barriers, the smaller one leaves shared memory for more stages.",
         { is_variant: true };
         /// Warps along M.
         warps_m: u32, "1, 2, 4, 8, 16",
@@ -54,7 +56,7 @@ schedule! {
 impl Sm80Schedule {
     /// How the family works, in a paragraph.
     pub const ABOUT: &str = "One block computes one tile of C. cp.async fills a ring of shared-memory stages; warps read it with \
-         ldmatrix through an XOR swizzle and multiply with mma.sync m16n8k16. Each warp holds \
+         ldmatrix through an XOR swizzle and multiply with mma.sync, 32 bytes of K at a time. Each warp holds \
          (tile_m / warps_m) x (tile_n / warps_n) of the tile in registers.";
 
     /// Threads of one block.

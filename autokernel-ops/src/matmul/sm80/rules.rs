@@ -1,5 +1,6 @@
 //! What a schedule of the sm80 family must keep.
 
+use super::elements::{STAGE_BYTES, takes_factors};
 use super::{Sm80Schedule as S, WARP_THREADS};
 use crate::matmul::body::BodyClass;
 use crate::matmul::problem::Class;
@@ -20,20 +21,37 @@ const REGISTER_FILE: u32 = 65_536;
 /// The rules, each of which may take those before it for granted.
 pub const RULES: &[Rule<S, Class>] = &[
     Rule {
-        name: "factors_have_16_bits",
-        words: "A and B have 16 bits an element",
-        holds: |_, class, _| class.input.bytes() == 2,
+        name: "factors_are_multiplied_by_mma",
+        words: "A and B are of bf16, f16 or i8, without scales of blocks",
+        holds: |_, class, arch| takes_factors(class, arch),
+        reason: |_, class, arch| {
+            let second = class.weights.map_or(class.input, |weights| weights.dtype);
+            format!("family sm80 does not multiply {} by {second} on {arch}; take family sm90", class.input)
+        },
+    },
+    Rule {
+        name: "layout_is_one_that_ldmatrix_reads",
+        words: "elements of A or B of other than 16 bits have layout nt",
+        holds: |_, class, _| class.layouts().contains(&class.layout),
         reason: |_, class, _| {
-            format!("family sm80 multiplies bf16 and f16 alone, not {}; take family sm90", class.input)
+            let Class { input, layout, .. } = class;
+            format!("ldmatrix transposes 16-bit elements alone, and layout {layout} of {input} asks for it; take nt")
         },
     },
     Rule {
         name: "tile",
-        words: "tile_m and tile_n are 32, 64, 128 or 256; tile_k is 32 or 64",
-        holds: |s, _, _| SIDES.contains(&s.tile_m) && SIDES.contains(&s.tile_n) && [32, 64].contains(&s.tile_k),
-        reason: |s, _, _| {
+        words: "tile_m and tile_n are 32, 64, 128 or 256; tile_k is 64 or 128 bytes of elements",
+        holds: |s, class, _| {
+            let bytes = s.tile_k.saturating_mul(class.input.bytes());
+            SIDES.contains(&s.tile_m) && SIDES.contains(&s.tile_n) && STAGE_BYTES.contains(&bytes)
+        },
+        reason: |s, class, _| {
             let S { tile_m, tile_n, tile_k, .. } = s;
-            format!("{tile_m}x{tile_n}x{tile_k}; tile_m and tile_n are 32, 64, 128 or 256, tile_k is 32 or 64")
+            let [short, long] = STAGE_BYTES.map(|bytes| bytes / class.input.bytes());
+            format!(
+                "{tile_m}x{tile_n}x{tile_k}; tile_m and tile_n are 32, 64, 128 or 256, tile_k of {} is {short} or {long}",
+                class.input
+            )
         },
     },
     Rule {
@@ -110,7 +128,7 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "shared_memory",
-        words: "stages * (tile_m + tile_n) * tile_k * 2 bytes fit the shared memory of a block",
+        words: "stages * (tile_m + tile_n) * tile_k elements fit the shared memory of a block",
         holds: |s, class, arch| s.shared_bytes(class) <= arch.shared_bytes_per_block(),
         reason: |s, class, arch| {
             let (shared, limit) = (s.shared_bytes(class), arch.shared_bytes_per_block());

@@ -3,7 +3,7 @@
 // A block computes one kTileM x kTileN tile of C, its warps a grid of kWarpsM x kWarpsN warp tiles; with two products of the
 // same A, half as many columns, of which a warp holds both sums. Tiles of A and B
 // stream along K through a ring of kStages shared memory buffers; while a warp multiplies the fragments of one
-// 16-deep step it already loads those of the next, across tile boundaries too.
+// step, 32 bytes deep, it already loads those of the next, across tile boundaries too.
 //
 // What a schedule means and the rules that it keeps are in sm80_schedule.cuh. The emitted file prints struct Args.
 #pragma once
@@ -16,6 +16,7 @@
 #include "ptx/sm80.cuh"
 #include "raster.cuh"
 #include "sm80_copy.cuh"
+#include "sm80_elements.cuh"
 #include "sm80_schedule.cuh"
 #include "sm80_shared_tile.cuh"
 #include "sm80_store.cuh"
@@ -24,11 +25,12 @@
 namespace autokernel::sm80 {
 
 // One operand of a block: the rows (or columns, if K runs along the rows) of its tile, for all of K.
-template <int kExtent, int kTileK, int kThreads, bool kRowsAreK>
+template <int kElementBytes, int kExtent, int kTileK, int kThreads, bool kRowsAreK>
 struct Operand {
+  static_assert(kElementBytes == 2 || !kRowsAreK, "layout_is_one_that_ldmatrix_reads");  // it transposes 16-bit elements alone
   static constexpr int kRows = kRowsAreK ? kTileK : kExtent;
   static constexpr int kColumns = kRowsAreK ? kExtent : kTileK;
-  using Layout = SharedTile<kRows, kColumns * kInputBytes>;
+  using Layout = SharedTile<kRows, kColumns * kElementBytes>;
 
   const uint8_t* origin;  // at k = 0
   int64_t row_pitch;
@@ -36,16 +38,16 @@ struct Operand {
   Access access;
 
   __device__ __forceinline__ Operand(const void* base, int64_t ld, int first, int end)
-      : origin(static_cast<const uint8_t*>(base) + (kRowsAreK ? first : first * ld) * kInputBytes),
-        row_pitch(ld * kInputBytes),
+      : origin(static_cast<const uint8_t*>(base) + (kRowsAreK ? first : first * ld) * kElementBytes),
+        row_pitch(ld * kElementBytes),
         extent(end - first),
         // Columns that run along the extent end inside this tile at the edge of C only.
-        access(widest_access(ld, kRowsAreK && extent < kExtent ? extent : 0)) {}
+        access(widest_access<kElementBytes>(ld, kRowsAreK && extent < kExtent ? extent : 0)) {}
 
   // Copies the tile at `k_origin`, of which `k_left` (any number) is inside the matrix.
   __device__ __forceinline__ void copy_last(uint32_t shared, int64_t k_origin, int k_left) const {
-    const Access last = kRowsAreK ? access : widest_access(row_pitch / kInputBytes, k_left);
-    copy_tile<kRows, kColumns, kThreads, Check::kBoth>(shared, at(k_origin, k_left, extent), threadIdx.x, last);
+    const Access last = kRowsAreK ? access : widest_access<kElementBytes>(row_pitch / kElementBytes, k_left);
+    copy_tile<kElementBytes, kRows, kColumns, kThreads, Check::kBoth>(shared, at(k_origin, k_left, extent), threadIdx.x, last);
   }
 
   // Copies a tile that is inside the matrix along K, or zeros if it does not exist.
@@ -55,8 +57,8 @@ struct Operand {
     copy<kVectorOnly, kCheck>(shared, at(k_origin, kTileK, exists ? extent : 0));
   }
 
-  // The lane's place in the tile for ldmatrix: 16 x 16 elements from `first` on and k = 0. A: rows, then the second
-  // 8 of K. B: the 8x8 matrices in the order of the mma's registers, both of the first 8 columns before the others.
+  // The lane's place in the tile for ldmatrix: 16 rows or columns by 32 bytes of K from `first` on and k = 0. A: rows, then the second
+  // 16 bytes of K. B: the 8x8 matrices in the order of the mma's registers, both of the first 8 columns before the others.
   __device__ __forceinline__ static uint32_t lane_offset_a(int first) {
     const int lane = threadIdx.x % kWarpSize;
     if constexpr (kRowsAreK) return Layout::offset(lane / 16 * 8 + lane % 8, first / 8 + lane / 8 % 2);
@@ -68,18 +70,18 @@ struct Operand {
     return Layout::offset(first + lane / 16 * 8 + lane % 8, lane / 8 % 2);
   }
 
-  // Address of 16 x 16 block `block` along the extent at step `step` along K. The chunk moves by an XOR, as no bit
+  // Address of the block of 16 `block` along the extent at step `step` along K. The chunk moves by an XOR, as no bit
   // of the lane's chunk is in the way, and the row by an addition that leaves the swizzle as it is.
   __device__ __forceinline__ static uint32_t fragment_address(uint32_t tile, uint32_t lane_offset, int block,
                                                               int step) {
     const int chunk_index = kRowsAreK ? block : step;
     const int row_index = kRowsAreK ? step : block;
-    return tile + (lane_offset ^ (chunk_index * 2 * kChunkBytes)) + row_index * kMmaK * Layout::kRowPitch;
+    return tile + (lane_offset ^ (chunk_index * 2 * kChunkBytes)) + row_index * kBlock * Layout::kRowPitch;
   }
 
  private:
   __device__ __forceinline__ GlobalTile at(int64_t k_origin, int k_left, int extent_left) const {
-    const int64_t k_pitch = kRowsAreK ? row_pitch : kInputBytes;
+    const int64_t k_pitch = kRowsAreK ? row_pitch : kElementBytes;
     const uint8_t* first = origin + k_origin * k_pitch;
     if constexpr (kRowsAreK) return GlobalTile{first, row_pitch, k_left, extent_left};
     return GlobalTile{first, row_pitch, extent_left, k_left};
@@ -88,9 +90,9 @@ struct Operand {
   template <bool kVectorOnly, Check kCheck>
   __device__ __forceinline__ void copy(uint32_t shared, const GlobalTile& tile) const {
     if constexpr (kVectorOnly) {
-      copy_tile<kRows, kColumns, kThreads, Access::kVector, kCheck>(shared, tile, threadIdx.x);
+      copy_tile<kElementBytes, kRows, kColumns, kThreads, Access::kVector, kCheck>(shared, tile, threadIdx.x);
     } else {
-      copy_tile<kRows, kColumns, kThreads, kCheck>(shared, tile, threadIdx.x, access);
+      copy_tile<kElementBytes, kRows, kColumns, kThreads, kCheck>(shared, tile, threadIdx.x, access);
     }
   }
 };
@@ -110,21 +112,22 @@ struct PartOf;
 // a coordinate may point past the last tile. With two products b2 is the second one's b. A batch asks for its header.
 template <typename Problem, typename Schedule, typename Args, typename Body = body::None, int kProducts = 1,
           typename Batch = batch::None>
-struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegisters, kProducts> {
-  using S = Shape<Schedule, sizeof(typename Problem::Output), Body::kRegisters, kProducts>;
+struct Matmul : Shape<Schedule, sizeof(typename Problem::Input), sizeof(typename Problem::Output), Body::kRegisters, kProducts> {
+  using S = Shape<Schedule, sizeof(typename Problem::Input), sizeof(typename Problem::Output), Body::kRegisters, kProducts>;
   using Input = typename Problem::Input;
   using Output = typename Problem::Output;
-  static_assert(sizeof(Input) == kInputBytes, "factors_have_16_bits");
+  using Sum = typename Mma<Input>::Sum;
 
-  static constexpr int kSteps = S::kTileK / kMmaK;
+  static constexpr int kSteps = S::kTileKBytes / kMmaBytes;
   static constexpr int kBlocksM = S::kWarpTileM / kBlock;
   static constexpr int kBlocksN = S::kWarpTileN / kBlock;
   static constexpr int kBlocksOfOne = kBlocksN / kProducts;
 
   static constexpr bool kTransposeA = kTransposesA<Problem>;
-  using OperandA = Operand<S::kTileM, S::kTileK, S::kThreads, kTransposeA>;
-  using OperandB = Operand<S::kColumns, S::kTileK, S::kThreads, !Problem::kTransposeB>;
-  using Accumulators = float[kBlocksM][2 * kBlocksN][4];
+  using OperandA = Operand<sizeof(Input), S::kTileM, S::kTileK, S::kThreads, kTransposeA>;
+  using OperandB = Operand<sizeof(Input), S::kColumns, S::kTileK, S::kThreads, !Problem::kTransposeB>;
+  using Accumulators = Sum[kBlocksM][2 * kBlocksN][4];
+  using WholeSums = sm80::WholeSums<Sum, kBlocksM, 2 * kBlocksN>;
 
   struct Fragments {
     uint32_t a[kBlocksM][4];
@@ -164,8 +167,8 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
 #pragma unroll
       for (int column = 0; column < 2 * kBlocksN; ++column) {
         const int j = i % 2 == 0 ? column : 2 * kBlocksN - 1 - column;  // serpentine: the turn reuses a fragment
-        ptx::mma_m16n8k16<Input>(accumulators[i][j], fragments.a[i], fragments.b[j / 2][j % 2 * 2],
-                                 fragments.b[j / 2][j % 2 * 2 + 1]);
+        Mma<Input>::multiply(accumulators[i][j], fragments.a[i], fragments.b[j / 2][j % 2 * 2],
+                             fragments.b[j / 2][j % 2 * 2 + 1]);
       }
     }
   }
@@ -247,7 +250,7 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
   }
 
   // The sums of a warp tile, of which `rows` and `columns` exist, to `c`, where it begins.
-  __device__ __forceinline__ static void store(const Args& args, Accumulators& accumulators, Output* c, int64_t ldc,
+  __device__ __forceinline__ static void store(const Args& args, WholeSums sums, Output* c, int64_t ldc,
                                                TileCoord first, int rows, int columns, uint32_t slab) {
     using Store = SlabStore<Problem, S::kWarpColumns>;
 #pragma unroll
@@ -258,14 +261,14 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
         constexpr int kFragments = 2 * kBlocksOfOne;
         body::RowStatistics<Body, false> statistics;
         if constexpr (kProducts == 2) {
-          const float* const others = accumulators[i][kFragments];
-          body::apply<Body, false, kFragments, S::kRequestedRegisters>(args, accumulators[i][0], place, statistics, others);
+          const float* const others = sums.fragments[i][kFragments];
+          body::apply<Body, false, kFragments, S::kRequestedRegisters>(args, sums.fragments[i][0], place, statistics, others);
         } else {
-          body::apply<Body, false, kFragments, S::kRequestedRegisters>(args, accumulators[i][0], place, statistics);
+          body::apply<Body, false, kFragments, S::kRequestedRegisters>(args, sums.fragments[i][0], place, statistics);
         }
         statistics.leave(args, place);
       }
-      Store::stage(slab, accumulators[i]);
+      Store::stage(slab, sums.fragments[i]);
       __syncwarp();
       const OutputSlab<Output> of_c{c + i * kSlabRows * ldc, ldc, rows - i * kSlabRows, columns};
       if constexpr (Batch::kMany == batch::Many::kGroups) {
@@ -322,7 +325,7 @@ struct Matmul : Shape<Schedule, sizeof(typename Problem::Output), Body::kRegiste
     const int row = tile_row + warp_row;
     const int column = tile_column + warp_column;
     Output* c = static_cast<Output*>(args.c) + row * args.ldc + column;
-    store(args, accumulators, c, args.ldc, {row, column}, m - row, n - column, shared + warp * S::kSlabBytes);
+    store(args, WholeSums(accumulators), c, args.ldc, {row, column}, m - row, n - column, shared + warp * S::kSlabBytes);
     if constexpr (body::kStatistics<Body> > 0) {
       __syncthreads();  // all parts of the tile are left
       if (body::arrive<S::kWarps>(args, tile.m, warp, tiles_n)) {

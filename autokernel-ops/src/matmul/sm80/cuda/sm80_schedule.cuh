@@ -2,15 +2,10 @@
 // docs/schedules.md. The shared memory comes with the schedule: the launch needs it too.
 #pragma once
 
+#include "sm80_elements.cuh"
 #include "types.cuh"
 
 namespace autokernel::sm80 {
-
-constexpr int kInputBytes = 2;
-constexpr int kMmaM = 16;   // mma.m16n8k16
-constexpr int kMmaN = 8;
-constexpr int kMmaK = 16;
-constexpr int kBlock = 16;  // one ldmatrix.x4 loads 16 x 16 elements: an A fragment, or the B fragments of two mmas
 
 constexpr int kMaxThreads = 512;
 constexpr int kMaxAccumulators = 128;
@@ -41,7 +36,7 @@ constexpr int min_of(int x, int y) { return x < y ? x : y; }
 
 // A checked schedule with everything derived from it, for a body that takes kBodyRegisters beside the accumulators and
 // kProducts, 1 or 2, of the same A.
-template <typename Schedule, int kOutputBytes, int kBodyRegisters, int kProducts>
+template <typename Schedule, int kInputBytes, int kOutputBytes, int kBodyRegisters, int kProducts>
 struct Shape {
   static constexpr int kTileM = Schedule::kTileM;
   static constexpr int kTileN = Schedule::kTileN;
@@ -50,7 +45,8 @@ struct Shape {
   static constexpr int kWarpsM = Schedule::kWarpsM;
   static constexpr int kWarpsN = Schedule::kWarpsN;
 
-  static_assert(is_tile_extent(kTileM) && is_tile_extent(kTileN) && (kTileK == 32 || kTileK == 64),
+  static constexpr int kTileKBytes = kTileK * kInputBytes;
+  static_assert(is_tile_extent(kTileM) && is_tile_extent(kTileN) && (kTileKBytes == 64 || kTileKBytes == 128),
                 "tile");
   static_assert(kStages >= 2 && kStages <= 6, "stages");
   static_assert(is_power_of_two(kWarpsM) && is_power_of_two(kWarpsN) && kWarpsM * kWarpsN * kWarpSize <= kMaxThreads,
@@ -76,8 +72,8 @@ struct Shape {
   static_assert(kRegisters <= min_of(kMaxRegistersPerThread, kRegistersPerSm / kThreads),
                 "registers");
 
-  static constexpr int kTileBytesA = kTileM * kTileK * kInputBytes;
-  static constexpr int kTileBytesB = kColumns * kTileK * kInputBytes;  // of one product
+  static constexpr int kTileBytesA = kTileM * kTileKBytes;
+  static constexpr int kTileBytesB = kColumns * kTileKBytes;  // of one product
   static constexpr int kStageBytes = kTileBytesA + kProducts * kTileBytesB;
   static constexpr int kSlabBytes = kMmaM * kWarpColumns * kOutputBytes;  // of one warp
   static constexpr int kSharedBytes = Schedule::kSharedBytes;
