@@ -58,6 +58,21 @@ fn whole_numbers_of_8_bits_are_right_on_ragged_shapes_and_rows_of_any_alignment(
 }
 
 #[test]
+fn floats_of_32_bits_as_tf32_are_right_on_ragged_shapes_and_rows_of_any_alignment() {
+    let test = "floats_of_32_bits_as_tf32_are_right_on_ragged_shapes_and_rows_of_any_alignment";
+    let cases = [
+        (problem(F32, F32, Nt, "identity"), Sm80Schedule { tile_k: 16, ..SM80 }),
+        (
+            problem(F32, F32, Nt, "leaky_relu(0.25)"),
+            Sm80Schedule { tile_m: 32, tile_n: 128, tile_k: 32, warps_m: 1, warps_n: 4, stages: 2, ..SM80 },
+        ),
+    ];
+    let cases = cases.map(|(problem, schedule)| Case { problem, schedule: Schedule::Sm80(schedule) });
+    let padded = Variation { seed: 1, padding: [1, 4, 3], eighths: true, ..Variation::default() };
+    check(test, &cases, &[Variation::default(), padded]);
+}
+
+#[test]
 fn sums_of_whole_numbers_are_exact_beyond_what_fp32_holds_until_they_are_stored_by_the_portable_family() {
     let test = "sums_of_whole_numbers_are_exact_beyond_what_fp32_holds_until_they_are_stored_by_the_portable_family";
     let Some(compiler) = Compiler::find(test) else { return };

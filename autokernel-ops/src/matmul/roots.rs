@@ -11,7 +11,7 @@ use super::{skinny, sm90};
 use crate::body::FP8;
 
 /// All of them; the reference's is none of them.
-pub const ROOTS: [&str; 29] = [
+pub const ROOTS: [&str; 30] = [
     SM80.product,
     SM80.batch,
     SM80.groups,
@@ -26,7 +26,8 @@ pub const ROOTS: [&str; 29] = [
     FP8_OUTPUT,
     INT8_SM80,
     INT8_SM90,
-    TF32,
+    TF32_SM80,
+    TF32_SM90,
     WEIGHTS,
     BLOCK_SCALES,
     ROTATED,
@@ -52,7 +53,8 @@ const INT8_SM90: &str = "sm90_int8.cuh";
 const WEIGHTS: &str = "sm90_weights.cuh";
 const BLOCK_SCALES: &str = "sm90_block_scales.cuh";
 const HEIGHTS: &str = "sm90_heights.cuh";
-const TF32: &str = "ptx/sm90_wgmma_tf32.cuh";
+const TF32_SM80: &str = "sm80_tf32.cuh";
+const TF32_SM90: &str = "ptx/sm90_wgmma_tf32.cuh";
 const ROTATED: &str = "body_rotated.cuh";
 const REPEATED: &str = "body_repeated.cuh";
 const ROTATED_SM90: &str = "sm90_rotated.cuh";
@@ -93,6 +95,7 @@ const SM80: OfFamily = OfFamily {
     product: "sm80_matmul.cuh",
     elements: |input| match input {
         Dtype::I8 => Some(INT8_SM80),
+        Dtype::F32 => Some(TF32_SM80),
         _ => None,
     },
     rotated: None,
@@ -109,7 +112,7 @@ const SM90: OfFamily = OfFamily {
     product: "sm90_matmul.cuh",
     elements: |input| match input {
         Dtype::I8 => Some(INT8_SM90),
-        Dtype::F32 => Some(TF32),
+        Dtype::F32 => Some(TF32_SM90),
         _ => None,
     },
     rotated: Some(ROTATED_SM90),

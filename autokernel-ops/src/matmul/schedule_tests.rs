@@ -196,7 +196,7 @@ fn factors_of_8_bits_have_schedules_on_hopper_alone_and_their_own_for_every_size
 
 #[test]
 fn every_portable_type_has_schedules_as_deep_in_bytes_of_which_those_that_ship_fit_the_smallest_gpus() {
-    for (input, depths) in [(Dtype::Bf16, [32, 64]), (Dtype::I8, [64, 128])] {
+    for (input, depths) in [(Dtype::Bf16, [32, 64]), (Dtype::I8, [64, 128]), (Dtype::F32, [16, 32])] {
         let class = Problem::new(input, Layout::Nt, "identity".parse().unwrap()).class();
         for arch in ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100", "sm_120"].map(|arch| arch.parse().unwrap()) {
             assert!(operation::Class::families(&class, arch).contains(&Family::Sm80), "{input} on {arch}");

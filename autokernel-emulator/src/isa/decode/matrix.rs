@@ -34,7 +34,7 @@ pub(super) fn stmatrix(s: &mut Statement<'_>) -> Decoded<Op> {
 }
 
 /// Types of factors that `mma` multiplies into fp32 sums.
-const OF_FLOATS: [Type; 2] = [Type::BF16, Type::F16];
+const OF_FLOATS: [Type; 3] = [Type::BF16, Type::F16, Type::TF32];
 /// Bytes of K of one `mma`.
 const MMA_BYTES: [u32; 2] = [16, 32];
 

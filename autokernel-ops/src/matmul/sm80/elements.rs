@@ -13,8 +13,8 @@ pub const STAGE_BYTES: [u32; 2] = [64, 128];
 /// The oldest GPUs that multiply factors of `input`; none where no GPU does.
 pub fn oldest(input: Dtype) -> Option<Arch> {
     match input {
-        Dtype::Bf16 | Dtype::F16 | Dtype::I8 => Some(Arch::SM_80),
-        Dtype::F32 | Dtype::E4m3 | Dtype::E5m2 | Dtype::I4x2 | Dtype::I32 => None,
+        Dtype::Bf16 | Dtype::F16 | Dtype::I8 | Dtype::F32 => Some(Arch::SM_80),
+        Dtype::E4m3 | Dtype::E5m2 | Dtype::I4x2 | Dtype::I32 => None,
     }
 }
 

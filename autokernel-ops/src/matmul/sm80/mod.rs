@@ -35,7 +35,7 @@ schedule! {
          ceil(m/tile_m) * ceil(n/tile_n) would leave SMs idle or a long last wave.",
         { pairs: &["warps_m"], reluctance: 64 };
         /// Elements of K in one stage.
-        tile_k: u32, "32, 64; of elements of 8 bits 64, 128",
+        tile_k: u32, "32, 64; of elements of 8 bits 64, 128, of 32 bits 16, 32",
         "The larger one halves the barriers, the smaller one leaves shared memory for more stages.",
         { is_variant: true };
         /// Warps along M.

@@ -22,7 +22,7 @@ const REGISTER_FILE: u32 = 65_536;
 pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "factors_are_multiplied_by_mma",
-        words: "A and B are of bf16, f16 or i8, without scales of blocks",
+        words: "A and B are of bf16, f16, i8 or f32, which is taken as tf32, without scales of blocks",
         holds: |_, class, arch| takes_factors(class, arch),
         reason: |_, class, arch| {
             let second = class.weights.map_or(class.input, |weights| weights.dtype);
