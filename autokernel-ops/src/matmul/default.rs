@@ -22,6 +22,7 @@ impl Schedule {
             }
             (Arch::SM_90A, 1) => vec![SM90, SM90_SMALL],
             (Arch::SM_90A, _) => vec![SM90_TWO_PRODUCTS, SM90, SM90_SMALL],
+            _ if problem.weights.is_some() => [SM80_WEIGHTS, SM80_WEIGHTS_SMALL].map(Schedule::Sm80).to_vec(),
             _ => [SM80, SM80_SMALL].map(|schedule| portable(problem, schedule)).to_vec(),
         };
         let passes = |schedule: &&Schedule| schedule.check(problem, arch).is_ok();
@@ -73,14 +74,18 @@ pub(super) fn portfolio(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
     images.into_iter().map(crate::Schedule::from).collect()
 }
 
-/// For factors of other than 16 bits; for others the default alone.
+/// For factors of other than 16 bits, and weights; for others the default alone.
 fn portfolio_sm80(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
-    if problem.input.bytes() == 2 || !sm80::serves(problem, arch) {
+    let has_weights = problem.weights.is_some();
+    if (problem.input.bytes() == 2 && !has_weights) || !sm80::serves(problem, arch) {
         return Vec::new();
     }
     let default = Schedule::default_for(problem, arch);
-    let others = OF_OTHER_BITS_SM80.map(|schedule| portable(problem, schedule));
-    let passing = others.into_iter().filter(|it| *it != default && it.check(problem, arch).is_ok());
+    let others = if has_weights { &OF_WEIGHTS_SM80[..] } else { &OF_OTHER_BITS_SM80 };
+    let passing = others
+        .iter()
+        .map(|schedule| portable(problem, *schedule))
+        .filter(|it| *it != default && it.check(problem, arch).is_ok());
     [default].into_iter().chain(passing).map(crate::Schedule::from).collect()
 }
 
@@ -126,6 +131,22 @@ const OF_OTHER_BITS_SM80: [Sm80Schedule; 4] = [
     Sm80Schedule { tile_m: 32, warps_m: 1, warps_n: 4, stages: 6, ..SM80 },
     Sm80Schedule { tile_m: 32, warps_m: 1, warps_n: 4, tile_k: 64, stages: 6, ..SM80_SMALL },
 ];
+
+/// Of weights of few bits: half as many sums a thread, as those of groups are summed apart.
+const SM80_WEIGHTS: Sm80Schedule = Sm80Schedule { tile_m: 64, warps_m: 1, warps_n: 4, ..SM80 };
+/// As [`SM80_SMALL`].
+const SM80_WEIGHTS_SMALL: Sm80Schedule = Sm80Schedule { tile_m: 32, ..SM80_SMALL };
+
+/// Beside the default: for many rows, and for few of them more columns or more of K in flight. Nobody measured them.
+const OF_WEIGHTS_SM80: [Sm80Schedule; 4] = {
+    const FEW: Sm80Schedule = Sm80Schedule { tile_m: 32, warps_m: 1, warps_n: 4, stages: 6, ..SM80 };
+    [
+        Sm80Schedule { warps_n: 4, ..SM80 },
+        FEW,
+        Sm80Schedule { tile_n: 64, tile_k: 64, ..FEW },
+        Sm80Schedule { tile_n: 64, ..FEW },
+    ]
+};
 
 /// `schedule`, which is written for elements of 16 bits, with as many bytes of K a stage for those of `problem`.
 fn portable(problem: &Class, schedule: Sm80Schedule) -> Schedule {

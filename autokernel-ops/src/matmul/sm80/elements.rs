@@ -23,9 +23,9 @@ pub fn multiplies(input: Dtype, arch: Arch) -> bool {
     oldest(input).is_some_and(|oldest| arch.capability >= oldest.capability)
 }
 
-/// Whether factors are what the family takes: of one type, without scales of blocks.
+/// Whether factors are what the family takes: without scales of blocks.
 pub fn takes_factors(class: &Class, arch: Arch) -> bool {
-    multiplies(class.input, arch) && class.weights.is_none() && class.block.is_none()
+    multiplies(class.input, arch) && class.block.is_none()
 }
 
 /// Whether some schedule computes products of `class` on `arch`.

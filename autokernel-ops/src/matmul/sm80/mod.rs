@@ -71,13 +71,32 @@ impl Sm80Schedule {
 
     /// Registers of a thread without a body, about.
     pub fn registers(&self) -> u32 {
-        self.registers_with(0)
+        self.accumulators() + self.fragments() + WORKING_REGISTERS
     }
 
-    /// Registers of a thread, about: accumulators, two sets of operand fragments or then what a body needs, and the rest.
-    pub(super) fn registers_with(&self, body: u32) -> u32 {
-        let fragments = (self.tile_m / self.warps_m + self.tile_n / self.warps_n) / 2;
-        self.accumulators() + fragments.max(body) + WORKING_REGISTERS
+    /// Sums of one thread: of groups that have scales of their own those of the group beside those of all.
+    pub(super) fn held_sums(&self, class: &Class) -> u32 {
+        self.accumulators() * if class.group().is_some() { 2 } else { 1 }
+    }
+
+    /// Registers of a thread, about: sums, two sets of operand fragments or then what a body needs, and the rest.
+    pub(super) fn registers_for(&self, class: &Class) -> u32 {
+        let fragments = self.fragments() + self.group_registers(class);
+        self.held_sums(class) + fragments.max(self.body_registers(class)) + WORKING_REGISTERS
+    }
+
+    fn fragments(&self) -> u32 {
+        (self.tile_m / self.warps_m + self.tile_n / self.warps_n) / 2
+    }
+
+    /// What a thread holds of groups, of the one that is summed and of the next one: two scales and a zero point for each 8 columns.
+    fn group_registers(&self, class: &Class) -> u32 {
+        let words = match class.group() {
+            None => 0,
+            Some(_) if class.has_zeros() => 3,
+            Some(_) => 2,
+        };
+        self.tile_n / self.warps_n / 4 * words
     }
 
     /// Registers that what is fused needs beside accumulators: a small tile has fewer of these than rows need that are brought together.
@@ -88,7 +107,10 @@ impl Sm80Schedule {
 
     /// Dynamic shared memory of one block, in bytes: the ring, or the staged output tile that reuses it.
     pub fn shared_bytes(&self, problem: &Class) -> u32 {
-        let ring = self.stages * (self.tile_m + self.tile_n) * self.tile_k * problem.input.bytes();
+        let elements_of_b = problem.weights.map_or(self.tile_k, |weights| self.tile_k / weights.dtype.numbers());
+        let bytes_of_b = problem.weights.map_or(problem.input, |weights| weights.dtype).bytes();
+        let of_a = self.tile_m * self.tile_k * problem.input.bytes();
+        let ring = self.stages * (of_a + self.tile_n * elements_of_b * bytes_of_b);
         let staged_rows = self.warps_m * 16 * problem.columns_of_c(self.tile_n) * problem.output.bytes();
         ring.max(staged_rows)
     }

@@ -22,11 +22,11 @@ const REGISTER_FILE: u32 = 65_536;
 pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "factors_are_multiplied_by_mma",
-        words: "A and B are of bf16, f16, i8 or f32, which is taken as tf32, without scales of blocks",
+        words: "A and B are of bf16, f16, i8 or f32, which is taken as tf32, or B of i8 or i4x2 beside 16 bits; without scales of blocks",
         holds: |_, class, arch| takes_factors(class, arch),
         reason: |_, class, arch| {
-            let second = class.weights.map_or(class.input, |weights| weights.dtype);
-            format!("family sm80 does not multiply {} by {second} on {arch}; take family sm90", class.input)
+            let blocks = if class.block.is_some() { " with scales of blocks" } else { "" };
+            format!("family sm80 does not multiply {}{blocks} on {arch}; take family sm90", class.input)
         },
     },
     Rule {
@@ -34,7 +34,7 @@ pub const RULES: &[Rule<S, Class>] = &[
         words: "elements of A or B of other than 16 bits have layout nt",
         holds: |_, class, _| class.layouts().contains(&class.layout),
         reason: |_, class, _| {
-            let Class { input, layout, .. } = class;
+            let (input, layout) = (class.weights.map_or(class.input, |weights| weights.dtype), class.layout);
             format!("ldmatrix transposes 16-bit elements alone, and layout {layout} of {input} asks for it; take nt")
         },
     },
@@ -52,6 +52,15 @@ pub const RULES: &[Rule<S, Class>] = &[
                 "{tile_m}x{tile_n}x{tile_k}; tile_m and tile_n are 32, 64, 128 or 256, tile_k of {} is {short} or {long}",
                 class.input
             )
+        },
+    },
+    Rule {
+        name: "stages_lie_in_groups",
+        words: "of weights with scales of groups, tile_k divides a group",
+        holds: |s, class, _| class.group().is_none_or(|group| group.is_multiple_of(s.tile_k)),
+        reason: |s, class, _| {
+            let group = class.group().unwrap_or(0);
+            format!("tile_k = {} goes beyond a group of {group} numbers that share a scale; take {group}", s.tile_k)
         },
     },
     Rule {
@@ -109,20 +118,21 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "accumulators",
-        words: "tile_m * tile_n / (32 * warps_m * warps_n) is at most 128",
-        holds: |s, _, _| s.accumulators() <= MAX_ACCUMULATORS,
-        reason: |s, _, _| {
-            let held = s.accumulators();
+        words: "tile_m * tile_n / (32 * warps_m * warps_n), of weights with scales of groups twice that, is at most 128",
+        holds: |s, class, _| s.held_sums(class) <= MAX_ACCUMULATORS,
+        reason: |s, class, _| {
+            let held = s.held_sums(class);
             format!("{held} accumulators a thread, {MAX_ACCUMULATORS} fit; take more warps or a smaller tile")
         },
     },
     Rule {
         name: "registers",
-        words: "accumulators + (warp tile's m + n) / 2, or what a body needs if that is more, + 48, but at least 96 where rows are reduced, \
+        words: "accumulators, of weights with scales of groups twice as many, + (warp tile's m + n) / 2, with scales of groups and n / 2, \
+                with zero points too n / 4, or what a body needs if that is more, + 48, but at least 96 where rows are reduced, \
                 is at most 255, and at most 65536 / (32 * warps_m * warps_n)",
-        holds: |s, class, _| s.registers_with(s.body_registers(class)) <= available(s),
+        holds: |s, class, _| s.registers_for(class) <= available(s),
         reason: |s, class, _| {
-            let (needed, available) = (s.registers_with(s.body_registers(class)), available(s));
+            let (needed, available) = (s.registers_for(class), available(s));
             format!("about {needed} registers a thread, {available} are there; take smaller warp tiles or fewer warps")
         },
     },

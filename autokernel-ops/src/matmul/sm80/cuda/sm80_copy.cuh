@@ -75,10 +75,10 @@ __device__ __forceinline__ uint32_t load_word(const uint8_t* global, int count) 
 
 // Starts the copy of a tile to `shared`. kVector and kWord complete with the thread's next cp.async group;
 // kElement is complete, for this thread, when the function returns.
-template <int kElementBytes, int kRows, int kColumns, int kThreads, Access kAccess, Check kCheck>
+template <int kElementBytes, typename Layout, int kThreads, Access kAccess, Check kCheck>
 __device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& tile, uint32_t thread) {
-  using Map = CopyMap<kElementBytes, kRows, kColumns, kThreads, kAccess>;
-  using Layout = SharedTile<kRows, kColumns * kElementBytes>;
+  constexpr int kRows = Layout::kBytes / Layout::kRowPitch;
+  using Map = CopyMap<kElementBytes, kRows, Layout::kRowPitch / kElementBytes, kThreads, kAccess>;
 
   const Map map(thread);
   if (!Map::kEveryThreadCopies && map.row >= kRows) return;
@@ -118,18 +118,18 @@ __device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& til
 }
 
 // The same with the access chosen at run time; the branch is uniform across the block.
-template <int kElementBytes, int kRows, int kColumns, int kThreads, Check kCheck>
+template <int kElementBytes, typename Layout, int kThreads, Check kCheck>
 __device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& tile, uint32_t thread, Access access) {
   // `thread` never changes, but the addresses of all three branches, kept across the main loop, would spill.
   ptx::hide_from_compiler(thread);
   switch (access) {
     case Access::kVector:
-      return copy_tile<kElementBytes, kRows, kColumns, kThreads, Access::kVector, kCheck>(shared, tile, thread);
+      return copy_tile<kElementBytes, Layout, kThreads, Access::kVector, kCheck>(shared, tile, thread);
     case Access::kWord:
-      return copy_tile<kElementBytes, kRows, kColumns, kThreads, Access::kWord, kCheck>(shared, tile, thread);
+      return copy_tile<kElementBytes, Layout, kThreads, Access::kWord, kCheck>(shared, tile, thread);
     case Access::kElement:
       if constexpr (kElementBytes < kWordBytes) {
-        return copy_tile<kElementBytes, kRows, kColumns, kThreads, Access::kElement, kCheck>(shared, tile, thread);
+        return copy_tile<kElementBytes, Layout, kThreads, Access::kElement, kCheck>(shared, tile, thread);
       }
   }
 }

@@ -25,6 +25,16 @@ struct Mma {
   }
 };
 
+// What problems ask of a stage and of registers. Weights have a specialisation.
+template <typename Problem, typename = void>
+struct Staged {
+  static constexpr int kBytesOfA = sizeof(typename Problem::Input);
+  static constexpr int kBytesOfB = kBytesOfA;
+  static constexpr int kNumbersOfB = 1;  // of an element
+  static constexpr int kSums = 1;        // that a lane holds of each number of C
+  static constexpr int kGroupWords = 0;  // and words for each two rows of B
+};
+
 // Sums that are whole, as epilogues and bodies take them. fp32 ones stay where they are.
 template <typename Sum, int kRows, int kColumns>
 struct WholeSums {

@@ -34,9 +34,9 @@ constexpr bool is_power_of_two(int value) { return value > 0 && (value & (value 
 constexpr int max_of(int x, int y) { return x > y ? x : y; }
 constexpr int min_of(int x, int y) { return x < y ? x : y; }
 
-// A checked schedule with everything derived from it, for a body that takes kBodyRegisters beside the accumulators and
+// A checked schedule with everything derived from it, for factors as Staged says of them, and for a body that takes kBodyRegisters beside the accumulators and
 // kProducts, 1 or 2, of the same A.
-template <typename Schedule, int kInputBytes, int kOutputBytes, int kBodyRegisters, int kProducts>
+template <typename Schedule, typename Factors, int kOutputBytes, int kBodyRegisters, int kProducts>
 struct Shape {
   static constexpr int kTileM = Schedule::kTileM;
   static constexpr int kTileN = Schedule::kTileN;
@@ -45,8 +45,9 @@ struct Shape {
   static constexpr int kWarpsM = Schedule::kWarpsM;
   static constexpr int kWarpsN = Schedule::kWarpsN;
 
-  static constexpr int kTileKBytes = kTileK * kInputBytes;
-  static_assert(is_tile_extent(kTileM) && is_tile_extent(kTileN) && (kTileKBytes == 64 || kTileKBytes == 128),
+  static constexpr int kRowBytesA = kTileK * Factors::kBytesOfA;  // of a stage
+  static constexpr int kRowBytesB = kTileK / Factors::kNumbersOfB * Factors::kBytesOfB;
+  static_assert(is_tile_extent(kTileM) && is_tile_extent(kTileN) && (kRowBytesA == 64 || kRowBytesA == 128),
                 "tile");
   static_assert(kStages >= 2 && kStages <= 6, "stages");
   static_assert(is_power_of_two(kWarpsM) && is_power_of_two(kWarpsN) && kWarpsM * kWarpsN * kWarpSize <= kMaxThreads,
@@ -64,16 +65,17 @@ struct Shape {
   static constexpr int kWarpColumns = kWarpTileN / kProducts;
 
   static constexpr int kAccumulators = kWarpTileM * kWarpTileN / kWarpSize;
-  static_assert(kAccumulators <= kMaxAccumulators, "accumulators");
+  static constexpr int kHeldSums = kAccumulators * Factors::kSums;
+  static_assert(kHeldSums <= kMaxAccumulators, "accumulators");
 
   // A body begins when the operand fragments are no longer needed.
-  static constexpr int kRegisters =
-      kAccumulators + max_of((kWarpTileM + kWarpTileN) / 2, kBodyRegisters) + kOtherRegisters;
+  static constexpr int kFragmentRegisters = (kWarpTileM + kWarpTileN) / 2 + kWarpTileN / 4 * Factors::kGroupWords;
+  static constexpr int kRegisters = kHeldSums + max_of(kFragmentRegisters, kBodyRegisters) + kOtherRegisters;
   static_assert(kRegisters <= min_of(kMaxRegistersPerThread, kRegistersPerSm / kThreads),
                 "registers");
 
-  static constexpr int kTileBytesA = kTileM * kTileKBytes;
-  static constexpr int kTileBytesB = kColumns * kTileKBytes;  // of one product
+  static constexpr int kTileBytesA = kTileM * kRowBytesA;
+  static constexpr int kTileBytesB = kColumns * kRowBytesB;  // of one product
   static constexpr int kStageBytes = kTileBytesA + kProducts * kTileBytesB;
   static constexpr int kSlabBytes = kMmaM * kWarpColumns * kOutputBytes;  // of one warp
   static constexpr int kSharedBytes = Schedule::kSharedBytes;
