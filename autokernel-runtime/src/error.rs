@@ -59,7 +59,7 @@ pub enum Error {
     #[error(
         "kernel `{kernel}` was compiled for {compiled_for}, and none of that runs on this GPU \
          (compute capability {gpu}, {shared_bytes} bytes of shared memory a block). \
-         Name its architecture in AUTOKERNEL_ARCHS or by `Build::archs`, and rebuild; `sm_80` serves every GPU from 8.0 on"
+         Name its architecture in AUTOKERNEL_ARCHS or by `Build::archs`, and rebuild; {served}"
     )]
     WrongArch {
         /// The kernel's name.
@@ -70,6 +70,8 @@ pub enum Error {
         gpu: ComputeCapability,
         /// The most dynamic shared memory a block may use on this GPU.
         shared_bytes: u32,
+        /// Which architecture serves which GPUs.
+        served: String,
     },
 
     /// Operands of another number or kind than the kernel's.

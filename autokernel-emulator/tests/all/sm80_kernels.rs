@@ -3,7 +3,7 @@
 use crate::support::case::{Case, SM80, Variation, problem};
 use crate::support::compile::Compiler;
 use crate::support::host::shape;
-use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32, I8};
+use autokernel_codegen::dtype::Dtype::{Bf16, E4m3, E5m2, F16, F32, I8};
 use autokernel_codegen::matmul::problem::Layout::{Nn, Nt, Tn, Tt};
 use autokernel_codegen::matmul::schedule::{Schedule, Sm80Schedule};
 
@@ -70,6 +70,23 @@ fn floats_of_32_bits_as_tf32_are_right_on_ragged_shapes_and_rows_of_any_alignmen
     let cases = cases.map(|(problem, schedule)| Case { problem, schedule: Schedule::Sm80(schedule) });
     let padded = Variation { seed: 1, padding: [1, 4, 3], eighths: true, ..Variation::default() };
     check(test, &cases, &[Variation::default(), padded]);
+}
+
+#[test]
+fn floats_of_8_bits_are_right_on_ragged_shapes_and_rows_of_any_alignment() {
+    let test = "floats_of_8_bits_are_right_on_ragged_shapes_and_rows_of_any_alignment";
+    let cases = [
+        (problem(E4m3, Bf16, Nt, "identity"), Sm80Schedule { tile_k: 64, ..SM80 }),
+        (problem(E5m2, F16, Nt, "relu"), Sm80Schedule { tile_n: 128, tile_k: 128, warps_m: 1, warps_n: 4, ..SM80 }),
+        (
+            problem(E4m3, F32, Nt, "leaky_relu(0.25)"),
+            Sm80Schedule { tile_m: 32, tile_k: 64, warps_m: 1, stages: 5, ..SM80 },
+        ),
+    ];
+    let cases = cases.map(|(problem, schedule)| Case { problem, schedule: Schedule::Sm80(schedule) });
+    let padded = Variation { seed: 1, padding: [1, 4, 3], ..Variation::default() };
+    check(test, &cases, &[Variation::default(), padded]);
+    check(test, &cases[..1], &[Variation { not_numbers: true, ..Variation::default() }]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::{skinny, sm90};
 use crate::body::FP8;
 
 /// All of them; the reference's is none of them.
-pub const ROOTS: [&str; 31] = [
+pub const ROOTS: [&str; 32] = [
     SM80.product,
     SM80.batch,
     SM80.groups,
@@ -24,6 +24,7 @@ pub const ROOTS: [&str; 31] = [
     PAD_ROWS,
     PAD_BYTE_ROWS,
     FP8_OUTPUT,
+    FP8_SM80,
     INT8_SM80,
     INT8_SM90,
     TF32_SM80,
@@ -49,6 +50,7 @@ const SKINNY: &str = "skinny_sm80_matmul.cuh";
 const PAD_ROWS: &str = "pad_rows.cuh";
 const PAD_BYTE_ROWS: &str = "pad_byte_rows.cuh";
 const FP8_OUTPUT: &str = "fp8.cuh";
+const FP8_SM80: &str = "sm80_fp8.cuh";
 const INT8_SM80: &str = "sm80_int8.cuh";
 const INT8_SM90: &str = "sm90_int8.cuh";
 const WEIGHTS_SM80: &str = "sm80_weights.cuh";
@@ -107,6 +109,7 @@ const SM80: OfFamily = OfFamily {
     elements: |input| match input {
         Dtype::I8 => Some(INT8_SM80),
         Dtype::F32 => Some(TF32_SM80),
+        Dtype::E4m3 | Dtype::E5m2 => Some(FP8_SM80),
         _ => None,
     },
     weights: (WEIGHTS_SM80, Side::Before),
@@ -235,7 +238,7 @@ mod tests {
             roots(Dtype::Bf16),
             ["pad_rows.cuh", "skinny_sm80_matmul.cuh", "sm80_matmul.cuh", "sm90_matmul.cuh"]
         );
-        assert_eq!(roots(Dtype::E4m3), ["pad_byte_rows.cuh", "sm80_matmul.cuh", "sm90_matmul.cuh"]);
+        assert_eq!(roots(Dtype::E4m3), ["pad_byte_rows.cuh", "sm80_fp8.cuh", "sm80_matmul.cuh", "sm90_matmul.cuh"]);
         assert_eq!(
             roots(Dtype::I8),
             ["pad_byte_rows.cuh", "sm80_int8.cuh", "sm80_matmul.cuh", "sm90_int8.cuh", "sm90_matmul.cuh"]

@@ -171,10 +171,19 @@ fn a_hopper_schedule_is_refused_on_other_archs() {
 }
 
 #[test]
-fn factors_of_8_bits_have_schedules_on_hopper_alone_and_their_own_for_every_size() {
+fn floats_of_8_bits_have_schedules_from_8_9_on_and_their_own_for_every_size() {
     let class = |input, layout| Problem::new(input, layout, "identity".parse().unwrap()).class();
     let narrow = class(Dtype::E4m3, Layout::Nt);
-    assert_eq!(operation::Class::families(&narrow, Arch::SM_90A), [Family::Sm90]);
+    assert_eq!(operation::Class::families(&narrow, Arch::SM_90A), [Family::Sm90, Family::Sm80]);
+    assert_eq!(operation::Class::families(&narrow, Arch::SM_89), [Family::Sm80]);
+    let (default, portfolio) =
+        (operation::Class::default_schedule(&narrow, Arch::SM_89), operation::Class::portfolio(&narrow, Arch::SM_89));
+    assert_eq!(portfolio.len(), 5, "each of them keeps the rules");
+    for schedule in portfolio.into_iter().chain([default]) {
+        assert_eq!(operation::Class::check(&narrow, &schedule, Arch::SM_89), Ok(()));
+        let broken = operation::Class::check(&narrow, &schedule, Arch::SM_80).unwrap_err();
+        assert!(broken.rule == "factors_are_multiplied_by_mma" && broken.to_string().contains("sm_89"), "{broken}");
+    }
     assert!(operation::Class::families(&narrow, Arch::SM_80).is_empty());
     let wide = class(Dtype::Bf16, Layout::Nt);
     assert_eq!(operation::Class::distance(&narrow, &wide), None);

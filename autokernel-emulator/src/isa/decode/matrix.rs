@@ -33,8 +33,8 @@ pub(super) fn stmatrix(s: &mut Statement<'_>) -> Decoded<Op> {
     Ok(Op::Matrix(Box::new(MatrixOp::Store { values, space, address: s.address(0)?, transposed })))
 }
 
-/// Types of factors that `mma` multiplies into fp32 sums.
-const OF_FLOATS: [Type; 3] = [Type::BF16, Type::F16, Type::TF32];
+/// Types of factors that both multiply into fp32 sums.
+const MULTIPLIED: [Type; 5] = [Type::BF16, Type::F16, Type::E4M3, Type::E5M2, Type::TF32];
 /// Bytes of K of one `mma`.
 const MMA_BYTES: [u32; 2] = [16, 32];
 
@@ -47,7 +47,7 @@ pub(super) fn mma(s: &mut Statement<'_>) -> Decoded<Op> {
         return unknown("layouts other than .row.col");
     }
     let ty = match (s.ty()?, s.ty()?, s.ty()?, s.ty()?) {
-        (Type::F32, a, b, Type::F32) if a == b && OF_FLOATS.contains(&a) => a,
+        (Type::F32, a, b, Type::F32) if a == b && MULTIPLIED.contains(&a) => a,
         (Type::S32, Type::S8, Type::S8, Type::S32) => Type::S8,
         _ => return unknown("these element types"),
     };
@@ -79,8 +79,6 @@ pub(super) fn wgmma(s: &mut Statement<'_>) -> Decoded<Op> {
     multiply(s).map(|wgmma| Op::Wgmma(Box::new(wgmma)))
 }
 
-/// What wgmma multiplies into fp32 sums.
-const MULTIPLIED: [Type; 5] = [Type::BF16, Type::F16, Type::E4M3, Type::E5M2, Type::TF32];
 /// Bytes of K of one wgmma.
 const DEPTH_BYTES: u32 = 32;
 

@@ -14,7 +14,8 @@ pub const STAGE_BYTES: [u32; 2] = [64, 128];
 pub fn oldest(input: Dtype) -> Option<Arch> {
     match input {
         Dtype::Bf16 | Dtype::F16 | Dtype::I8 | Dtype::F32 => Some(Arch::SM_80),
-        Dtype::E4m3 | Dtype::E5m2 | Dtype::I4x2 | Dtype::I32 => None,
+        Dtype::E4m3 | Dtype::E5m2 => Some(Arch::SM_89),
+        Dtype::I4x2 | Dtype::I32 => None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a schedule of the sm80 family must keep.
 
-use super::elements::{STAGE_BYTES, takes_factors};
+use super::elements::{STAGE_BYTES, oldest, takes_factors};
 use super::{Sm80Schedule as S, WARP_THREADS};
 use crate::matmul::body::BodyClass;
 use crate::matmul::problem::Class;
@@ -22,11 +22,16 @@ const REGISTER_FILE: u32 = 65_536;
 pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "factors_are_multiplied_by_mma",
-        words: "A and B are of bf16, f16, i8 or f32, which is taken as tf32, or B of i8 or i4x2 beside 16 bits; without scales of blocks",
+        words: "A and B are of bf16, f16, i8 or f32, which is taken as tf32, from sm_89 on e4m3 or e5m2, or B of i8 or i4x2 beside 16 bits; without scales of blocks",
         holds: |_, class, arch| takes_factors(class, arch),
         reason: |_, class, arch| {
-            let blocks = if class.block.is_some() { " with scales of blocks" } else { "" };
-            format!("family sm80 does not multiply {}{blocks} on {arch}; take family sm90", class.input)
+            let input = class.input;
+            match oldest(input).filter(|_| class.block.is_none()) {
+                Some(oldest) => format!(
+                    "{arch} has no instruction for {input}, {oldest} and later ones do; compile for one of these"
+                ),
+                None => format!("family sm80 has no scales of blocks of {input}; take family sm90"),
+            }
         },
     },
     Rule {
