@@ -81,12 +81,19 @@ impl Sm80Schedule {
 
     /// Registers of a thread, about: sums, two sets of operand fragments or then what a body needs, and the rest.
     pub(super) fn registers_for(&self, class: &Class) -> u32 {
-        let fragments = self.fragments() + self.group_registers(class);
+        let fragments = self.fragments() + self.group_registers(class) + self.copy_registers(class);
         self.held_sums(class) + fragments.max(self.body_registers(class)) + WORKING_REGISTERS
     }
 
     fn fragments(&self) -> u32 {
         (self.tile_m / self.warps_m + self.tile_n / self.warps_n) / 2
+    }
+
+    /// Beside `mma` of bytes ptxas holds more of the copies of a stage, about a register for each piece of 16 bytes.
+    fn copy_registers(&self, class: &Class) -> u32 {
+        const PIECE_BYTES: u32 = 16;
+        let pieces = (self.tile_m + self.tile_n) * self.tile_k / (PIECE_BYTES * self.threads());
+        if class.input.bytes() == 1 { pieces } else { 0 }
     }
 
     /// What a thread holds of groups, of the one that is summed and of the next one: two scales and a zero point for each 8 columns.

@@ -69,7 +69,10 @@ struct Shape {
   static_assert(kHeldSums <= kMaxAccumulators, "accumulators");
 
   // A body begins when the operand fragments are no longer needed.
-  static constexpr int kFragmentRegisters = (kWarpTileM + kWarpTileN) / 2 + kWarpTileN / 4 * Factors::kGroupWords;
+  // Beside mma of bytes ptxas holds more of the copies of a stage, about a register for each piece of 16 bytes.
+  static constexpr int kPieces = (kTileM * kRowBytesA + kTileN * kRowBytesB) / (16 * kThreads);
+  static constexpr int kFragmentRegisters = (kWarpTileM + kWarpTileN) / 2 + kWarpTileN / 4 * Factors::kGroupWords +
+                                            (Factors::kBytesOfA == 1 ? kPieces : 0);
   static constexpr int kRegisters = kHeldSums + max_of(kFragmentRegisters, kBodyRegisters) + kOtherRegisters;
   static_assert(kRegisters <= min_of(kMaxRegistersPerThread, kRegistersPerSm / kThreads),
                 "registers");
