@@ -1,5 +1,7 @@
 use super::*;
 use crate::epilogue::Epilogue;
+use crate::matmul::extents;
+use crate::matmul::model::Machine;
 use crate::matmul::problem::{Class, Layout, Problem};
 use crate::operation;
 use crate::space::Space;
@@ -223,6 +225,25 @@ fn every_portable_type_has_schedules_as_deep_in_bytes_of_which_those_that_ship_f
             .collect();
         assert_eq!(found.into_iter().collect::<Vec<_>>(), depths, "{input}");
     }
+}
+
+#[test]
+fn few_rows_take_tiles_of_few_rows_and_many_take_large_ones_on_an_ampere() {
+    let capability = autokernel_core::ComputeCapability::new(8, 0);
+    let machine = Machine { capability, sm_count: 108, matrix_tflops: 312.0, memory_gb_per_s: 2039.0 };
+    let class = Problem::new(Dtype::I8, Layout::Nt, Epilogue::identity()).class();
+    let tile_of = |m| {
+        let ms = |schedule: &crate::Schedule| {
+            let forecast = operation::Class::forecast(&class, schedule, None, machine).unwrap();
+            forecast.launched_ms(&extents(m, 4096, 4096))
+        };
+        let carried = operation::Class::portfolio(&class, Arch::SM_80);
+        let fastest = carried.iter().min_by(|left, right| ms(left).total_cmp(&ms(right))).unwrap();
+        let Sm80Schedule { tile_m, tile_n, .. } = Sm80Schedule::try_from(fastest).unwrap();
+        (tile_m, tile_n)
+    };
+    assert_eq!(tile_of(8).0, 32);
+    assert!(tile_of(4096).0 == 128 && tile_of(4096).1 >= 128, "{:?}", tile_of(4096));
 }
 
 #[test]

@@ -4,11 +4,13 @@
 
 use autokernel_core::{Arch, Dtype};
 
-use super::MOST_COLUMNS_OF_A_WARP;
 use crate::matmul::problem::Class;
 
 /// Bytes of K that one stage may hold of a row of `A`.
 pub const STAGE_BYTES: [u32; 2] = [64, 128];
+
+/// Columns of a warp tile that is as low as can be: more would leave fragments no registers.
+const MOST_COLUMNS_OF_A_WARP: u32 = 128;
 
 /// The oldest GPUs that multiply factors of `input`; none where no GPU does.
 pub fn oldest(input: Dtype) -> Option<Arch> {

@@ -12,7 +12,7 @@ use crate::stated::stated;
 
 pub use elements::{STAGE_BYTES, multiplies, serves};
 pub use plan::{constants, plan};
-pub use rules::{MOST_COLUMNS_OF_A_WARP, RULES};
+pub use rules::RULES;
 
 const WARP_THREADS: u32 = 32;
 /// Registers beside accumulators and operand fragments: addresses, counters, the copies in flight.

@@ -7,8 +7,6 @@ use crate::matmul::problem::Class;
 use crate::matmul::schedule::Raster;
 use crate::rule::Rule;
 
-/// Of a tile that is as low as can be: more would leave fragments no registers.
-pub const MOST_COLUMNS_OF_A_WARP: u32 = 128;
 const SIDES: [u32; 4] = [32, 64, 128, 256];
 const MAX_WARPS: u32 = 16;
 /// Accumulators a thread may hold beside its operand fragments without spilling.
@@ -45,7 +43,7 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "tile",
-        words: "tile_m and tile_n are 32, 64, 128 or 256; tile_k is 64 or 128 bytes of elements",
+        words: "tile_m and tile_n are 32, 64, 128 or 256; tile_k is 64 or 128 bytes of A",
         holds: |s, class, _| {
             let bytes = s.tile_k.saturating_mul(class.input.bytes());
             SIDES.contains(&s.tile_m) && SIDES.contains(&s.tile_n) && STAGE_BYTES.contains(&bytes)
