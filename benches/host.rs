@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use autokernel::{ComputeCapability, Device, Extents, Matrix, Planner, Target, bf16, builtin, matmul, plan_for};
+use autokernel::{Datasheet, Device, Extents, Matrix, Planner, Target, bf16, builtin, matmul, plan_for};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::config::Config;
 use autokernel_codegen::dtype::Dtype;
@@ -20,7 +20,6 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 const CONFIG: &str = include_str!("../best_config.json");
-const H200: Target = Target { capability: ComputeCapability::new(9, 0), shared_bytes: 232_448, sheet: Some("h200") };
 
 fn random(rows: usize, columns: usize) -> Matrix<bf16> {
     let mut random = StdRng::seed_from_u64(1);
@@ -108,12 +107,13 @@ fn choices(criterion: &mut Criterion, planner: &Planner) {
 fn launch(criterion: &mut Criterion) {
     let descriptor = builtin::matmul_leaky_relu::KERNEL.descriptor().expect("the build wrote it");
     let shape = matmul::extents(4096, 4096, 4096);
-    match Planner::new(descriptor, H200) {
+    let h200 = Target::of_sheet(Datasheet::find("h200").expect("it has a row"));
+    match Planner::new(descriptor, h200.clone()) {
         Ok(planner) => choices(criterion, &planner),
         Err(error) => eprintln!("no choices without images: {error}"),
     }
     criterion.bench_function("plan for a shape, candidates and all", |bencher| {
-        bencher.iter(|| plan_for(descriptor, H200, black_box(&shape)).is_ok());
+        bencher.iter(|| plan_for(descriptor, h200.clone(), black_box(&shape)).is_ok());
     });
     for weights in [1, 64] {
         gpu_launches(criterion, weights);

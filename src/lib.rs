@@ -1,8 +1,8 @@
 //! CUDA kernels that are specialised when your crate is built.
 //!
 //! You write one attribute; the build emits a CUDA kernel for exactly your operation, element types, epilogue and, if
-//! you give them, dimensions, with the schedule that was measured fastest on your GPU. No CUDA to write, no JIT pause
-//! at start-up, stable Rust.
+//! you give them, dimensions, by a schedule that was tuned for your shape, or the one that a model fitted to measurements
+//! expects to be fastest. No CUDA to write, no JIT pause at start-up, stable Rust.
 //!
 //! ```
 //! use autokernel::{Device, Matrix, bf16, builtin};
@@ -32,7 +32,8 @@
 //! ```
 //!
 //! then write [`macro@fused_matmul`] or [`macro@matmul`] on a function without a body, [`macro@fused_matmul`] on one whose body
-//! says what becomes of a product, [`macro@rows`] on one whose body is arithmetic on one element and reductions along a row, [`macro@attention`], or [`macro@routing`] for a mixture of experts. What bodies have in common stands in functions marked
+//! says what becomes of a product, [`macro@rows`] on one whose body is arithmetic on one element and reductions along a row,
+//! [`macro@attention`], or [`macro@routing`] for a mixture of experts. What bodies have in common stands in functions marked
 //! [`macro@function`]. The schedules come from
 //! `best_config.json`: your crate's own where it has one, else those shipped with autokernel.
 //!
@@ -87,18 +88,21 @@ pub mod builtin;
 struct GuideOfBurn;
 
 pub use autokernel_macros::{attention, function, fused_matmul, matmul, routing, rows};
-pub use autokernel_runtime::*;
+pub use autokernel_runtime::{attention, matmul, roofline, routing, rows, timing};
 
-/// What generated code names. Not part of the public interface.
 #[doc(hidden)]
-pub mod __private {
-    pub use autokernel_core::{erf, fingerprint};
-    pub use autokernel_runtime::matmul::{
-        Groups, body_of_batch_on_cpu as matmul_body_of_batch_on_cpu,
-        body_of_groups_on_cpu as matmul_body_of_groups_on_cpu, body_on_cpu as matmul_body_on_cpu,
-        body_with_tables_on_cpu as matmul_body_with_tables_on_cpu, on_cpu as matmul_on_cpu,
-    };
-    pub use autokernel_runtime::rows::{partners, row_max, row_mean, row_min, row_sum};
-    pub use autokernel_runtime::{Before, Embedded, Images};
-    pub use autokernel_runtime::{along_row, epilogues, scale_blocks};
-}
+pub use autokernel_runtime::__private;
+
+pub use autokernel_runtime::{
+    AnyKernel, AnyView, AnyViewMut, Arch, Argument, Basis, Batch, BatchView, BatchViewMut, CHECKED_ENV, Column,
+    ColumnBatch, ColumnBatchView, ColumnView, ColumnViewMut, CompiledKernel, ComputeCapability, CpuFunction, Datasheet,
+    Device, DeviceInfo, Dim, Dimension, Dtype, Element, Embedded, Error, Extents, Features, Heads, HeadsView,
+    HeadsViewMut, Image, Images, Index, IndexView, Kernel, KernelDescriptor, KernelVariant, LaunchPlan, MAX_EXTENT,
+    Matrix, MatrixView, MatrixViewMut, Multiprocessor, Number, Operand, PageTable, PageTableView, ParseExtentsError,
+    Passed, Peak, PerHead, Plan, Planner, Reason, Resources, Result, Role, Routes, Row, RowBatch, RowBatchView,
+    RowNumber, RowView, RowViewMut, Scalar, ScalarView, ScalarViewMut, Signature, Span, Target, Tuned, bf16, cudarc,
+    dim, e4m3, e5m2, f16, i4x2, image_for, is_checked, pack, plan_for, quantise, quantise_blocks, quantise_with_zeros,
+    scale_blocks, set_checked, symbol, unpack,
+};
+#[cfg(feature = "emulator")]
+pub use autokernel_runtime::{EmulatedKernel, Emulation, emulator};

@@ -192,6 +192,15 @@ impl Config {
         images
     }
 
+    /// The GPUs on which the images that a kernel of `problem` carries on `arch` for shapes that nobody tuned, and the model that chooses
+    /// among them, were measured: those of the portfolio that serves it, or else of the one that its operation brings. None: estimates.
+    pub fn measured_on(&self, problem: &Problem, arch: Arch) -> Vec<String> {
+        match self.portfolio_for(problem, arch) {
+            Some(portfolio) => portfolio.provenance.gpus.clone(),
+            None => problem.class().measured_on(arch).iter().map(|gpu| (*gpu).to_owned()).collect(),
+        }
+    }
+
     /// Puts `portfolio` in the place of the one of its kind, or adds it.
     pub fn put_portfolio(&mut self, portfolio: Portfolio) {
         self.portfolios.retain(|old| old.kind() != portfolio.kind());

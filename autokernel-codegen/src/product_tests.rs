@@ -318,3 +318,19 @@ fn an_output_whose_scales_are_made_is_one_of_blocks_and_the_function_on_a_row_sc
     let of_weights = told(quote!(block = 128), &source.replace("w: &Matrix<bf16>", "w: &Matrix<i8>"));
     assert!(of_weights.contains("blocks lie apart where a product's weights are whole numbers"), "{of_weights}");
 }
+
+#[test]
+fn what_the_matrix_units_multiply_is_the_factors_wherever_they_stand_among_the_operands() {
+    let multiplied = |parameters: &str, value: &str| {
+        let source = format!("fn f({parameters}) {{ out = {value}; }}");
+        let problem = crate::problem::Problem::from(read(&source).unwrap());
+        let first = problem.signature().operands[0].dtype;
+        (first, problem.class().multiplies().unwrap())
+    };
+    let scaled = "s: &Column<f32>, x: &Matrix<bf16>, w: &Matrix<bf16>, out: &mut Matrix<bf16>";
+    assert_eq!(multiplied(scaled, "s * dot(x, w.t())"), (Dtype::F32, Dtype::Bf16));
+    let grouped = "offsets: &Index, x: &Matrix<f16>, w: &Batch<f16>, out: &mut Matrix<f16>";
+    assert_eq!(multiplied(grouped, "dot(x, w.t())"), (Dtype::I32, Dtype::F16));
+    let of_few_bits = "w: &Matrix<i4x2>, x: &Matrix<bf16>, out: &mut Matrix<bf16>";
+    assert_eq!(multiplied(of_few_bits, "dot(x, w.t())"), (Dtype::I4x2, Dtype::Bf16));
+}

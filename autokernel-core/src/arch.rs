@@ -5,27 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A GPU's compute capability, such as 9.0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ComputeCapability {
-    /// The part before the dot: the generation.
-    pub major: u8,
-    /// The part after the dot.
-    pub minor: u8,
-}
-
-impl ComputeCapability {
-    /// A compute capability from its two parts.
-    pub const fn new(major: u8, minor: u8) -> Self {
-        ComputeCapability { major, minor }
-    }
-}
-
-impl fmt::Display for ComputeCapability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
-}
+use crate::ComputeCapability;
+use crate::gpu::Multiprocessor;
 
 /// Which instructions an architecture's name unlocks, and so how far its images travel ("GPU feature list", NVIDIA's
 /// nvcc manual).
@@ -74,14 +55,9 @@ impl Arch {
         self.to_string().replacen("sm", "compute", 1)
     }
 
-    /// Shared memory that one block may have, in bytes
-    /// (CUDA C++ Programming Guide, "Compute Capabilities", table of technical specifications).
-    pub fn shared_bytes_per_block(self) -> u32 {
-        match (self.capability.major, self.capability.minor) {
-            (8, 0) | (8, 7) => 163 << 10,
-            (8, _) | (12, _) => 99 << 10,
-            _ => 227 << 10,
-        }
+    /// Shared memory that one block may have, in bytes.
+    pub const fn shared_bytes_per_block(self) -> u32 {
+        Multiprocessor::like(self.capability).shared_bytes_per_block
     }
 
     /// Whether some image for this arch, machine code or PTX, runs on a GPU.

@@ -18,12 +18,37 @@ pub struct Descriptor<Image> {
     pub signature: Signature,
     /// The compiled schedules; those of one arch are its tuned entries and its portfolio, or its default.
     pub variants: Vec<Variant<Image>>,
-    /// The constants of the model that chooses among the portfolio's images, in the JSON of `best_config.json`; none
-    /// where there is no portfolio.
+    /// Of each arch whose variants have a portfolio, by what is chosen among its images.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub portfolios: Vec<Portfolio>,
+    /// The one arch that has kernels for it, where that is not any from `sm_80` on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
+    pub confined: Option<Confined>,
     /// Why there are no images, with the remedy; none where there are.
     pub not_compiled: Option<String>,
+}
+
+/// A problem that kernels of one arch alone compute.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Confined {
+    /// The arch.
+    pub arch: Arch,
+    /// What no other has, as the end of a sentence.
+    pub why: String,
+}
+
+/// By what is chosen among the images that serve any extents on one arch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Portfolio {
+    /// The target.
+    pub arch: Arch,
+    /// The constants of the model, in the JSON of `best_config.json`; none where they are the operation's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The GPUs on which images and constants were measured, as the driver names them; none: nowhere.
+    pub gpus: Vec<String>,
 }
 
 /// One compiled schedule.

@@ -6,16 +6,14 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::SmLimits;
+use crate::gpu::{RESERVED_SHARED_BYTES, WARP_THREADS};
 
-const WARP_THREADS: u32 = 32;
 /// Registers are given to a warp in units of this many.
 const REGISTER_UNIT: u32 = 256;
 /// Each quarter of an SM has its own registers and schedules its own warps.
 const SUB_PARTITIONS: u32 = 4;
 /// Shared memory is given in units of this many bytes.
 const SHARED_UNIT: u32 = 128;
-/// Shared memory that the system keeps of each block, in bytes.
-const RESERVED_SHARED_BYTES: u32 = 1024;
 
 /// What one block takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,10 +97,16 @@ fn blocks_by_registers(limits: &SmLimits, block: &BlockNeeds, warps: u32) -> u32
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ComputeCapability;
+    use crate::gpu::Multiprocessor;
 
-    const A100: SmLimits = SmLimits { warps: 64, blocks: 32, registers: 65_536, shared_bytes: 164 << 10 };
-    const RTX_3090: SmLimits = SmLimits { warps: 48, blocks: 16, registers: 65_536, shared_bytes: 100 << 10 };
-    const H100: SmLimits = SmLimits { warps: 64, blocks: 32, registers: 65_536, shared_bytes: 228 << 10 };
+    const A100: SmLimits = limits(8, 0);
+    const RTX_3090: SmLimits = limits(8, 6);
+    const H100: SmLimits = limits(9, 0);
+
+    const fn limits(major: u8, minor: u8) -> SmLimits {
+        SmLimits::of(Multiprocessor::like(ComputeCapability::new(major, minor)))
+    }
 
     fn found(limits: &SmLimits, threads: u32, registers: u32, shared_bytes: u32) -> (u32, f64, Limiter) {
         let occupancy = Occupancy::new(limits, &BlockNeeds { threads, registers, shared_bytes });

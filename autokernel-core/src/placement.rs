@@ -23,7 +23,11 @@ impl Placement {
     /// How the tiles of `grid` at `extents` fall on `sm_count` SMs that hold `blocks_per_sm` blocks each. A persistent
     /// grid says itself how many an SM holds.
     pub fn new(grid: &Grid, extents: &Extents, sm_count: u32, blocks_per_sm: u32) -> Self {
-        let blocks_per_sm = grid.residency.blocks_per_sm().unwrap_or(blocks_per_sm);
+        Self::of_held(grid, extents, sm_count, grid.residency.blocks_per_sm().unwrap_or(blocks_per_sm))
+    }
+
+    /// The same where an SM holds `blocks_per_sm`, whatever a persistent grid asks for.
+    pub fn of_held(grid: &Grid, extents: &Extents, sm_count: u32, blocks_per_sm: u32) -> Self {
         let tiles_per_cluster = u64::from(grid.tiles.max(1));
         let tiles = grid.clusters(extents) * tiles_per_cluster;
         let clusters_at_once = u64::from(sm_count / grid.cluster.max(1)) * u64::from(blocks_per_sm);

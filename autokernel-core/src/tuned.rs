@@ -24,7 +24,7 @@ pub struct Tuned {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
-    /// The GPU, as the driver names it.
+    /// The GPU, as the driver names it; what begins with `none` is none, as of an entry that somebody wrote by hand for every GPU.
     pub gpu: String,
     /// The driver's version.
     pub driver: String,
@@ -52,6 +52,11 @@ pub struct Provenance {
 }
 
 impl Provenance {
+    /// Whether it was measured on no GPU: somebody wrote the entry by hand, for all of them.
+    pub fn is_by_hand(&self) -> bool {
+        self.gpu.starts_with("none")
+    }
+
     /// Refuses figures that cannot have been measured.
     ///
     /// # Errors

@@ -47,15 +47,17 @@ pub fn parts(spec: &Spec, problem: &Problem) -> Result<Parts> {
     };
     let sequences = sequences(problem.sequences);
     let settings = quote! {
-        ::autokernel::attention::Settings { causal: #causal, window: #window, scale: #scale, sequences: #sequences }
+        ::autokernel::__private::AttentionSettings { causal: #causal, window: #window, scale: #scale, sequences: #sequences }
     };
     let (cpu, score) = match &problem.score {
-        None => (quote!(|arguments| ::autokernel::attention::on_cpu(arguments, #settings)), TokenStream::new()),
+        None => {
+            (quote!(|arguments| ::autokernel::__private::attention_on_cpu(arguments, #settings)), TokenStream::new())
+        }
         Some(_) => {
             let block = body::block(spec)?;
             let passed = (0..out - first).map(|number| quote!(operands[#number]));
             let cpu = quote! {
-                |arguments| ::autokernel::attention::scored_on_cpu(arguments, #settings, |at, operands| {
+                |arguments| ::autokernel::__private::scored_attention_on_cpu(arguments, #settings, |at, operands| {
                     score(at.score, #scale, at.batch, at.head, at.query, at.key, #(#passed),*)
                 })
             };
@@ -80,7 +82,7 @@ fn sequences(Sequences { packed_queries, keys }: Sequences) -> TokenStream {
         Keys::Packed => quote!(Packed),
     };
     quote! {
-        ::autokernel::attention::Sequences { packed_queries: #packed_queries, keys: ::autokernel::attention::Keys::#keys }
+        ::autokernel::__private::Sequences { packed_queries: #packed_queries, keys: ::autokernel::__private::Keys::#keys }
     }
 }
 

@@ -43,12 +43,12 @@ pub fn parts(spec: &Spec, operands: &[Operand], cpu: TokenStream, row: &TokenStr
 /// By what operands are indexed, as the CPU's loops are told.
 pub fn kinds(operands: &[Operand]) -> TokenStream {
     let kinds = operands.iter().map(|operand| match operand.kind {
-        Kind::Matrix => quote!(::autokernel::rows::Kind::Matrix),
-        Kind::Row => quote!(::autokernel::rows::Kind::Row),
-        Kind::Column => quote!(::autokernel::rows::Kind::Column),
-        Kind::Index => quote!(::autokernel::rows::Kind::Index),
-        Kind::Scalar => quote!(::autokernel::rows::Kind::Scalar),
-        Kind::DeviceScalar => quote!(::autokernel::rows::Kind::DeviceScalar),
+        Kind::Matrix => quote!(::autokernel::__private::Kind::Matrix),
+        Kind::Row => quote!(::autokernel::__private::Kind::Row),
+        Kind::Column => quote!(::autokernel::__private::Kind::Column),
+        Kind::Index => quote!(::autokernel::__private::Kind::Index),
+        Kind::Scalar => quote!(::autokernel::__private::Kind::Scalar),
+        Kind::DeviceScalar => quote!(::autokernel::__private::Kind::DeviceScalar),
     });
     quote!(&[#(#kinds),*])
 }
@@ -64,7 +64,7 @@ pub fn folds(of_outputs: impl Iterator<Item = Option<Reduction>>) -> TokenStream
                 Reduction::Max => quote!(Max),
                 Reduction::Min => quote!(Min),
             };
-            quote!(::core::option::Option::Some(::autokernel::rows::Reduction::#fold))
+            quote!(::core::option::Option::Some(::autokernel::__private::Reduction::#fold))
         }
     });
     quote!(&[#(#folds),*])

@@ -19,7 +19,8 @@ pub fn embedded(spec: &Spec, manifest: &Manifest, plan: &Plan, cpu: &TokenStream
         problem: json(&plan.problem),
         signature: signature(&parameters, plan),
         variants: plan.variants.iter().map(|variant| described(variant, &images)).collect(),
-        model: plan.model.clone(),
+        portfolios: plan.portfolios.clone(),
+        confined: plan.problem.class().confined(),
         not_compiled: manifest.not_compiled.clone(),
     };
     let (json, images) = (json(&descriptor), &images.tokens);

@@ -68,7 +68,7 @@ fn tables(problem: &matmul::Problem, body: &Body, operands: &Operands) -> TokenS
     let zeros: Vec<usize> = body.zeros().into_iter().map(usize::from).collect();
     let scales = of_groups.enumerate().map(|(product, operand)| {
         let zeros = zeros.get(product).map_or_else(|| quote!(None), |zeros| quote!(Some(#zeros)));
-        quote!(::autokernel::matmul::GroupScales { scales: #operand, zeros: #zeros, group: #group })
+        quote!(::autokernel::__private::GroupScales { scales: #operand, zeros: #zeros, group: #group })
     });
     let of_blocks = body.a_scales().into_iter().chain(body.scales()).map(usize::from);
     let blocks = match problem.block.map(|block| block as usize) {
@@ -86,7 +86,7 @@ fn tables(problem: &matmul::Problem, body: &Body, operands: &Operands) -> TokenS
     let picks = crate::rows::picks(&rows::Body { operands: operands.others.clone(), ..operands.body() });
     let folds = crate::body::folds(operands.folds.iter().copied());
     quote! {
-        ::autokernel::matmul::Tables {
+        ::autokernel::__private::Tables {
             scales: &[#(#scales),*], blocks: #blocks, picks: #picks, made_scales: #made_scales, folds: #folds,
         }
     }

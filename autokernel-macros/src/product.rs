@@ -43,7 +43,7 @@ pub fn layout(layout: Layout) -> TokenStream {
         Layout::Tn => quote!(Tn),
         Layout::Tt => quote!(Tt),
     };
-    quote!(::autokernel::matmul::Layout::#variant)
+    quote!(::autokernel::__private::Layout::#variant)
 }
 
 /// What the function computes, its shapes and errors; follows what the user wrote.

@@ -61,7 +61,7 @@ pub fn parts(spec: &Spec, problem: &Routing) -> Option<Parts> {
         docs: docs(problem, &scores.unraw().to_string(), &routes.unraw().to_string()),
         call: quote_spanned!(Span::mixed_site().located_at(name.span())=> #name::launch(#scores, #routes)),
         face: Face::Any,
-        cpu: quote!(|arguments| ::autokernel::routing::on_cpu(arguments, #over_all)),
+        cpu: quote!(|arguments| ::autokernel::__private::routing_on_cpu(arguments, #over_all)),
         items,
     })
 }

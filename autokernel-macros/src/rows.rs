@@ -20,7 +20,7 @@ pub fn parts(spec: &Spec, problem: &Problem) -> Result<Parts> {
     let row = rows::rust_function(crate::body::block(spec)?, problem, &spec.called)?;
     let (kinds, picks, of_a_row) = (crate::body::kinds(operands), picks(body), crate::body::of_a_row(body));
     let folds = crate::body::folds(body.outputs().map(|output| body.fold_of(&output.name)));
-    let cpu = quote!(|arguments| ::autokernel::rows::on_cpu(arguments, #kinds, #picks, #folds, #of_a_row));
+    let cpu = quote!(|arguments| ::autokernel::__private::rows_on_cpu(arguments, #kinds, #picks, #folds, #of_a_row));
     Ok(crate::body::parts(spec, operands, cpu, &row, docs(body, spec.given())))
 }
 
@@ -44,8 +44,8 @@ pub fn picks(body: &Body) -> TokenStream {
             Columns::RotatePairs => quote!(RotatePairs),
             Columns::Repeat => quote!(Repeat),
         };
-        let columns = quote!(::autokernel::rows::Columns::#columns);
-        Some(quote!(::autokernel::rows::Pick { operand: #operand, index: #index, columns: #columns }))
+        let columns = quote!(::autokernel::__private::Columns::#columns);
+        Some(quote!(::autokernel::__private::Pick { operand: #operand, index: #index, columns: #columns }))
     });
     quote!(&[#(#picks),*])
 }

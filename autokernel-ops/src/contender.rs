@@ -1,11 +1,16 @@
 //! An image that may serve a launch, as the runtime ranks it: which operation it is of, it does not know.
 
-use autokernel_core::Extents;
+use autokernel_core::{Dtype, Extents};
 
 use crate::forecast::Forecast;
 pub use crate::forecast::Machine;
 use crate::registry::Problem;
 use crate::schedule::Schedule;
+
+/// The type that the matrix units multiply for the problem that a build embedded as JSON; none where they have nothing to do.
+pub fn multiplies(problem: &str) -> Option<Dtype> {
+    serde_json::from_str::<Problem>(problem).ok()?.class().multiplies()
+}
 
 /// An image that may serve a launch on one GPU.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use autokernel_core::{Arch, Dim, Extents, LaunchPlan, Signature};
+use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Signature};
 
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::family::{Family, OtherFamily};
@@ -144,11 +144,21 @@ pub trait Class: fmt::Display {
     /// What must be computed and moved at least.
     fn work(&self, extents: &Extents) -> Work;
 
+    /// The type that its matrix units multiply, by which their rate is known; none where they have nothing to do.
+    fn multiplies(&self) -> Option<Dtype> {
+        None
+    }
+
     /// How far `other` is from this class, as a source of schedules: 0 is the class itself, none is unusable.
     fn distance(&self, other: &Self) -> Option<u32>;
 
     /// The families that serve it on `arch`, best first; none where nothing computes it there.
     fn families(&self, arch: Arch) -> &'static [Family];
+
+    /// What only later GPUs have for it, as the end of a sentence, where no family serves it on the oldest.
+    fn missing_on_the_oldest(&self) -> Option<String> {
+        None
+    }
 
     /// Those of them whose schedules a search of a shape chooses from: the best one, where that does not depend on the shape.
     fn searched_families(&self, arch: Arch) -> &'static [Family] {
@@ -172,6 +182,11 @@ pub trait Class: fmt::Display {
     /// Schedules for what those of a portfolio of the config serve badly, each carried beside such a portfolio and never without one.
     fn beside_portfolio(&self, _: Arch) -> Vec<Schedule> {
         Vec::new()
+    }
+
+    /// The GPUs on which [`portfolio`](Self::portfolio) and what chooses among it were measured, as the driver names them; none: estimates.
+    fn measured_on(&self, _: Arch) -> &'static [&'static str] {
+        &[]
     }
 
     /// What predicts the launches of the image of `schedule` on a GPU, by the constants that a build embedded as JSON, if

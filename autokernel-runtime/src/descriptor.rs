@@ -60,7 +60,7 @@ impl Embedded {
         let unusable = |reason: String| Error::Descriptor { reason };
         let written: Descriptor<usize> =
             serde_json::from_str(self.json).map_err(|error| unusable(error.to_string()))?;
-        let Descriptor { name, about, problem, signature, variants, model, not_compiled } = written;
+        let Descriptor { name, about, problem, signature, variants, portfolios, confined, not_compiled } = written;
         let with_images = |variant: Variant<usize>| {
             let Variant { arch, tuned, portfolio, schedule, plan, image } = variant;
             let find = |number: usize| {
@@ -71,7 +71,7 @@ impl Embedded {
             Ok(Variant { arch, tuned, portfolio, schedule, plan, image })
         };
         let variants = variants.into_iter().map(with_images).collect::<Result<_>>()?;
-        Ok(Descriptor { name, about, problem, signature, variants, model, not_compiled })
+        Ok(Descriptor { name, about, problem, signature, variants, portfolios, confined, not_compiled })
     }
 }
 

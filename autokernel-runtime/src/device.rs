@@ -224,9 +224,9 @@ pub struct DeviceInfo {
     pub l2_bytes: u64,
     /// The most dynamic shared memory a block may ask for, in bytes.
     pub shared_bytes_per_block_optin: u32,
-    /// Highest SM clock, in MHz; a chip under load runs below it.
+    /// Highest SM clock, in MHz, 0 where the driver does not tell it; a chip under load runs below it.
     pub max_sm_clock_mhz: f64,
-    /// Highest memory clock, in MHz.
+    /// Highest memory clock, in MHz; 0 where the driver does not tell it.
     pub max_memory_clock_mhz: f64,
     /// Width of the memory bus, in bits.
     pub memory_bus_bits: u32,
@@ -237,20 +237,22 @@ pub struct DeviceInfo {
 }
 
 impl DeviceInfo {
-    fn query(context: &Arc<CudaContext>) -> Result<Self> {
+    pub(crate) fn query(context: &Arc<CudaContext>) -> Result<Self> {
         let doing = Error::cuda("asking the driver about the GPU");
         let attribute = |which| -> Result<u32> {
             let value = context.attribute(which).map_err(&doing)?;
             Ok(u32::try_from(value).unwrap_or(0))
         };
+        // Not every driver tells clocks, and nothing but predictions depends on them.
+        let clock_mhz = |which| attribute(which).map_or(0.0, |khz| f64::from(khz) / 1e3);
         Ok(Self {
             name: context.name().map_err(&doing)?,
             compute_capability: capability(context)?,
             sm_count: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
             l2_bytes: u64::from(attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?),
             shared_bytes_per_block_optin: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
-            max_sm_clock_mhz: f64::from(attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?) / 1e3,
-            max_memory_clock_mhz: f64::from(attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?) / 1e3,
+            max_sm_clock_mhz: clock_mhz(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+            max_memory_clock_mhz: clock_mhz(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE),
             memory_bus_bits: attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?,
             memory_bytes: context.total_mem().map_err(&doing)? as u64,
             driver_version: driver::version()?,

@@ -58,8 +58,7 @@ pub enum Error {
     /// None of the kernel's images runs on this GPU.
     #[error(
         "kernel `{kernel}` was compiled for {compiled_for}, and none of that runs on this GPU \
-         (compute capability {gpu}, {shared_bytes} bytes of shared memory a block). \
-         Name its architecture in AUTOKERNEL_ARCHS or by `Build::archs`, and rebuild; {served}"
+         (compute capability {gpu}, {shared_bytes} bytes of shared memory a block). {remedy}"
     )]
     WrongArch {
         /// The kernel's name.
@@ -70,8 +69,8 @@ pub enum Error {
         gpu: ComputeCapability,
         /// The most dynamic shared memory a block may use on this GPU.
         shared_bytes: u32,
-        /// Which architecture serves which GPUs.
-        served: String,
+        /// What to do about it.
+        remedy: String,
     },
 
     /// Operands of another number or kind than the kernel's.

@@ -6,7 +6,7 @@
 //! everything runs and is tested on a machine without a GPU.
 //!
 //! No operation is known by name: operands are checked against a [`Signature`], and what is launched is what a
-//! [`LaunchPlan`] says. Only the computation on the CPU is an operation's own; see [`matmul`] and [`rows`].
+//! [`LaunchPlan`] says. Only the computation on the CPU is an operation's own.
 //!
 //! - [`Device`], [`Matrix`], [`Row`], [`Column`], [`Scalar`] and their views, as [`MatrixView`]: where data lives; cudarc
 //!   slices go in and out with no copy.
@@ -46,24 +46,40 @@ pub mod rows;
 mod select;
 pub mod timing;
 
-/// The built-in epilogues and their derivatives in Rust, for bodies that call them.
+/// What generated code names. Not part of the public interface.
 #[doc(hidden)]
-pub mod epilogues {
-    pub use autokernel_ops::epilogue::builtin::*;
-    pub use autokernel_ops::epilogue::derivatives::*;
-}
+pub mod __private {
+    pub use crate::cpu::{
+        At, AttentionSettings, Columns, GroupScales, Groups, Pick, RowEpilogue, RowFunction, ScoreFunction, Tables,
+        attention as attention_on_cpu, matmul as matmul_on_cpu, matmul_body as matmul_body_on_cpu,
+        matmul_body_of_batch as matmul_body_of_batch_on_cpu, matmul_body_of_groups as matmul_body_of_groups_on_cpu,
+        matmul_body_with as matmul_body_with_tables_on_cpu, partners, routing as routing_on_cpu, row_max, row_mean,
+        row_min, row_sum, rows as rows_on_cpu, scored_attention as scored_attention_on_cpu,
+    };
+    pub use crate::descriptor::{Embedded, Images};
+    pub use crate::operands::{Before, scale_blocks};
+    pub use autokernel_core::{erf, fingerprint};
+    pub use autokernel_ops::attention::sequences::{Keys, Sequences};
+    pub use autokernel_ops::body::{Kind, Reduction};
+    pub use autokernel_ops::matmul::problem::Layout;
 
-/// The built-in epilogues in place on a row of sums.
-#[doc(hidden)]
-pub mod along_row {
-    pub use autokernel_ops::epilogue::along_row::*;
+    /// The built-in epilogues and their derivatives in Rust, for bodies that call them.
+    pub mod epilogues {
+        pub use autokernel_ops::epilogue::builtin::*;
+        pub use autokernel_ops::epilogue::derivatives::*;
+    }
+
+    /// The built-in epilogues in place on a row of sums.
+    pub mod along_row {
+        pub use autokernel_ops::epilogue::along_row::*;
+    }
 }
 
 pub use attention::PerHead;
 pub use check::MAX_EXTENT;
 pub use check::checked::{CHECKED_ENV, is_checked, set_checked};
 pub use cpu::CpuFunction;
-pub use datasheet::{Datasheet, Multiprocessor, Peak};
+pub use datasheet::{Datasheet, Peak};
 pub use descriptor::{Embedded, Image, Images, KernelDescriptor, KernelVariant, image_for, symbol};
 pub use device::{Device, DeviceInfo};
 #[cfg(feature = "emulator")]
@@ -74,15 +90,15 @@ pub use error::{Error, Result};
 pub use gpu::{CompiledKernel, Resources};
 pub use kernel::{AnyKernel, Kernel};
 pub use operands::{
-    AnyView, AnyViewMut, Argument, Batch, BatchView, BatchViewMut, Before, Column, ColumnBatch, ColumnBatchView,
-    ColumnView, ColumnViewMut, Element, Heads, HeadsView, HeadsViewMut, Index, IndexView, Matrix, MatrixView,
-    MatrixViewMut, Number, PageTable, PageTableView, Row, RowBatch, RowBatchView, RowNumber, RowView, RowViewMut,
-    Scalar, ScalarView, ScalarViewMut, i4x2, pack, quantise, quantise_blocks, quantise_with_zeros, scale_blocks,
-    unpack,
+    AnyView, AnyViewMut, Argument, Batch, BatchView, BatchViewMut, Column, ColumnBatch, ColumnBatchView, ColumnView,
+    ColumnViewMut, Element, Heads, HeadsView, HeadsViewMut, Index, IndexView, Matrix, MatrixView, MatrixViewMut,
+    Number, PageTable, PageTableView, Row, RowBatch, RowBatchView, RowNumber, RowView, RowViewMut, Scalar, ScalarView,
+    ScalarViewMut, i4x2, pack, quantise, quantise_blocks, quantise_with_zeros, scale_blocks, unpack,
 };
 pub use routing::Routes;
-pub use select::{Plan, Planner, Reason, Target, plan_for};
+pub use select::{Basis, Plan, Planner, Reason, Target, plan_for};
 
+pub use autokernel_core::gpu::Multiprocessor;
 pub use autokernel_core::{
     Arch, ComputeCapability, Dim, Dimension, Dtype, Extents, Features, LaunchPlan, Operand, ParseExtentsError, Passed,
     Role, Signature, Span, Tuned, dim,

@@ -6,11 +6,6 @@ pub use autokernel_ops::matmul::{
     BATCHED_DIMS, DIMS, GROUPED_DIMS, batched_extents, extents, grouped_extents, matrices, products, sizes,
 };
 
-pub use crate::cpu::{
-    GroupScales, Groups, RowEpilogue, Tables, matmul as on_cpu, matmul_body as body_on_cpu,
-    matmul_body_of_batch as body_of_batch_on_cpu, matmul_body_of_groups as body_of_groups_on_cpu,
-    matmul_body_with as body_with_tables_on_cpu,
-};
 use crate::roofline::Work;
 use crate::{Dtype, Extents, Signature};
 

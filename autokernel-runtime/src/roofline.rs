@@ -108,9 +108,9 @@ impl Roofline {
 fn tensor_flops_per_clock(capability: ComputeCapability) -> Option<f64> {
     match (capability.major, capability.minor) {
         (8, 0) => Some(2048.0),
-        (8, 6 | 9) | (12, 0) => Some(512.0),
+        (8, 6 | 9) | (12, _) => Some(512.0),
         (9, 0) => Some(4096.0),
-        (10, 0) => Some(8192.0),
+        (10, _) => Some(8192.0),
         _ => None,
     }
 }

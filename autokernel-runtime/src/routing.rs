@@ -1,27 +1,14 @@
-//! Routing: its extents, what its kernels leave, and what computes it on the CPU.
+//! Routing: its extents, and what its kernels leave.
 
 use std::fmt;
 
 use crate::operands::layout::Layout;
 use crate::operands::view::Storage;
 use crate::{
-    AnyViewMut, Argument, ColumnView, Device, Dim, Error, Extents, Index, IndexView, Matrix, MatrixView, MatrixViewMut,
-    Result, dim,
+    AnyViewMut, Argument, ColumnView, Device, Error, Index, IndexView, Matrix, MatrixView, MatrixViewMut, Result,
 };
 
-pub use crate::cpu::routing as on_cpu;
-
-/// The dimensions of routing, in order: choices are the experts of each token.
-pub const DIMS: [Dim; 3] = [dim("tokens"), dim("experts"), dim("top_k")];
-
-/// The extents of so many tokens, each computed by `choices` of `experts`.
-///
-/// ```
-/// assert_eq!(autokernel_runtime::routing::extents(4096, 64, 6).to_string(), "4096x64x6");
-/// ```
-pub const fn extents(tokens: u32, experts: u32, choices: u32) -> Extents {
-    Extents::new([(DIMS[0], tokens), (DIMS[1], experts), (DIMS[2], choices)])
-}
+pub use autokernel_ops::routing::{DIMS, extents};
 
 /// Which experts compute each token, in device memory: what `#[autokernel::routing]` writes and the kernels of a mixture of experts
 /// read, without a look by the host.
@@ -164,7 +151,7 @@ mod tests {
         let scores = Matrix::from_slice(&Device::cpu(), &scores, 4, 3).unwrap();
         let mut routes = Routes::zeros(&Device::cpu(), 4, 3, 2).unwrap();
         let [weights, offsets, order, rows] = routes.arguments();
-        on_cpu(&mut [(&scores).into(), weights, offsets, order, rows], false).unwrap();
+        crate::cpu::routing(&mut [(&scores).into(), weights, offsets, order, rows], false).unwrap();
         // Chosen: 1 and 2, 0 and 1, 2 and 1, 0 and 1.
         assert_eq!(routes.offsets().to_vec().unwrap(), [0, 2, 6, 8]);
         assert_eq!(routes.tokens().to_vec().unwrap(), [1, 3, 0, 1, 2, 3, 0, 2]);

@@ -3,8 +3,9 @@
 
 use std::time::Instant;
 
-use autokernel_runtime::matmul::{Layout, RowEpilogue};
-use autokernel_runtime::{Device, Matrix, along_row, bf16, matmul};
+use autokernel_runtime::__private::{RowEpilogue, along_row, matmul_on_cpu};
+use autokernel_runtime::matmul::Layout;
+use autokernel_runtime::{Device, Matrix, bf16};
 use gemm::Parallelism;
 
 const N: usize = 1024;
@@ -19,7 +20,7 @@ fn a_product_in_bf16_takes_at_most_1_3_times_gemms_in_f32_and_gelu_a_tenth_of_it
     let mut out: Matrix<bf16> = Matrix::zeros(&Device::cpu(), N, N).unwrap();
     let mut sums = vec![0f32; N * N];
     let mut product = |layout: Layout, epilogue: RowEpilogue| {
-        matmul::on_cpu(&mut [(&x).into(), (&x).into(), (&mut out).into()], layout, epilogue).unwrap();
+        matmul_on_cpu(&mut [(&x).into(), (&x).into(), (&mut out).into()], layout, epilogue).unwrap();
     };
     let mut taken = [const { Vec::new() }; 6];
     for _ in 0..ROUNDS {

@@ -161,3 +161,11 @@ fn an_emulated_gpu_and_the_cpu_share_their_matrices() {
     assert_eq!(emulated.to_string(), "an emulated sm_90a GPU");
     emulated.with_new_stream().unwrap().synchronize().unwrap();
 }
+
+#[test]
+fn the_interpreter_grants_a_block_the_shared_memory_of_the_table() {
+    use autokernel_runtime::emulator;
+    for (arch, emulated) in [(Arch::SM_80, emulator::Arch::Sm80), (Arch::SM_90A, emulator::Arch::Sm90a)] {
+        assert_eq!(emulated.max_shared_bytes(), arch.shared_bytes_per_block(), "{arch}");
+    }
+}

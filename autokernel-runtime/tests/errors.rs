@@ -2,6 +2,7 @@
 
 mod common;
 
+use autokernel_runtime::__private::matmul_on_cpu;
 use autokernel_runtime::timing::{Cache, Timer};
 use autokernel_runtime::{
     CompiledKernel, CpuFunction, Device, Dtype, Embedded, Error, Image, Kernel, LaunchPlan, Matrix, MatrixView,
@@ -9,7 +10,7 @@ use autokernel_runtime::{
 };
 use common::{cpu_only, identity, product};
 
-const PLAIN: CpuFunction = |arguments| matmul::on_cpu(arguments, matmul::Layout::Nn, |_| ());
+const PLAIN: CpuFunction = |arguments| matmul_on_cpu(arguments, matmul::Layout::Nn, |_| ());
 
 const CPU: Device = Device::cpu();
 

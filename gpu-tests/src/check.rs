@@ -4,7 +4,7 @@ use autokernel::{Argument, Device, Dtype, Extents, bf16, e4m3, e5m2, f16, matmul
 use autokernel_codegen::matmul::problem::Problem;
 
 use crate::host::{HostMatrix, Sample, Values};
-use crate::placement::Placement;
+use crate::place::Place;
 use crate::reference;
 use crate::tolerance::{Tolerance, l2};
 
@@ -19,7 +19,7 @@ pub struct Case<'c> {
     /// How large.
     pub shape: Extents,
     /// A, B and C in their buffers.
-    pub placements: [Placement; 3],
+    pub placements: [Place; 3],
     /// What the inputs are drawn from.
     pub seed: u64,
 }
@@ -184,8 +184,7 @@ mod tests {
         let device = Device::cpu();
         let problem = &declared!(bf16_nn::identity).problem();
         let shape = matmul::extents(5, 6, 7);
-        let placements =
-            [Placement::dense(5, 7), Placement::dense(7, 6), Placement { ld: 9, ..Placement::dense(5, 6) }];
+        let placements = [Place::dense(5, 7), Place::dense(7, 6), Place { ld: 9, ..Place::dense(5, 6) }];
         let case = Case { device: &device, problem, epilogue: &|x| x, shape, placements, seed: 5 };
         let launch: Launch<'_> = Box::new(|device, arguments| {
             let [a, b, out] = arguments else { panic!("{arguments:?}") };
@@ -240,7 +239,7 @@ mod tests {
         let device = Device::cpu();
         let shape = matmul::extents(3, 4, 5);
         let problem = &declared!(bf16_nn::relu).problem();
-        let placements = crate::shapes::placements(&shape, problem, Placement::dense);
+        let placements = crate::shapes::placements(&shape, problem, Place::dense);
         let case = Case { device: &device, problem, epilogue: &bf16_nn::relu::epilogue, shape, placements, seed: 6 };
         let idle: Launch<'_> = Box::new(|_, _| Ok(()));
         let report = check(&case, Values::Uniform, &[("idle".to_owned(), idle)]).unwrap_err();

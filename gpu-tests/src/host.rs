@@ -5,7 +5,7 @@ use autokernel::{Device, Dtype, Element, Error, MatrixView, MatrixViewMut, Resul
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::placement::Placement;
+use crate::place::Place;
 
 /// An element type of the tests.
 pub trait Sample: Element {
@@ -96,18 +96,18 @@ pub enum Values {
 /// One matrix in host memory, inside its buffer of poison.
 pub struct HostMatrix<T> {
     /// Where it lies.
-    pub placement: Placement,
+    pub placement: Place,
     data: Vec<T>,
 }
 
 impl<T: Sample> HostMatrix<T> {
     /// Nothing but poison.
-    pub fn poison(placement: Placement) -> Self {
+    pub fn poison(placement: Place) -> Self {
         Self { placement, data: vec![T::POISON; placement.buffer_len()] }
     }
 
     /// Values in the matrix, poison around it and between its rows.
-    pub fn filled(placement: Placement, values: Values, seed: u64) -> Self {
+    pub fn filled(placement: Place, values: Values, seed: u64) -> Self {
         let mut matrix = Self::poison(placement);
         let mut rng = StdRng::seed_from_u64(seed);
         let is_whole = T::DTYPE == Dtype::I8;
@@ -179,7 +179,7 @@ impl<T: Sample> HostMatrix<T> {
 
 /// One matrix on a device, inside its buffer of poison.
 pub struct Guarded<T> {
-    placement: Placement,
+    placement: Place,
     storage: Storage<T>,
 }
 
@@ -191,7 +191,7 @@ enum Storage<T> {
 impl<T: Sample> Guarded<T> {
     /// The matrix inside the buffer, with no copy.
     pub fn view(&self) -> Result<MatrixView<'_, T>> {
-        let Placement { rows, columns, ld, .. } = self.placement;
+        let Place { rows, columns, ld, .. } = self.placement;
         match &self.storage {
             Storage::Host(data) => MatrixView::from_slice_with_ld(&data[self.placement.span()], rows, columns, ld),
             Storage::Cuda(data) => {
@@ -202,7 +202,7 @@ impl<T: Sample> Guarded<T> {
 
     /// The matrix inside the buffer, to write.
     pub fn view_mut(&mut self) -> Result<MatrixViewMut<'_, T>> {
-        let Placement { rows, columns, ld, .. } = self.placement;
+        let Place { rows, columns, ld, .. } = self.placement;
         let span = self.placement.span();
         match &mut self.storage {
             Storage::Host(data) => MatrixViewMut::from_slice_with_ld(&mut data[span], rows, columns, ld),
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_changed_guard_is_found_before_between_and_after_the_rows() {
-        let placement = Placement { rows: 2, columns: 3, ld: 5, offset: 4 };
+        let placement = Place { rows: 2, columns: 3, ld: 5, offset: 4 };
         let whole = HostMatrix::<bf16>::filled(placement, Values::Integers, 1);
         assert_eq!(whole.first_broken_guard(), None);
         for at in [0, 3, 7, 8, 12, placement.buffer_len() - 1] {

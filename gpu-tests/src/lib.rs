@@ -1,7 +1,7 @@
 //! Holds every kernel that autokernel can declare against a reference that is summed in fp64.
 //!
 //! - [`kernels`]: one declaration for each epilogue, layout and element type; [`kernels::catalogue`] lists them.
-//! - [`shapes`], [`placement`]: random shapes, and where their matrices lie inside larger, guarded buffers.
+//! - [`shapes`], [`place`]: random shapes, and where their matrices lie inside larger, guarded buffers.
 //! - [`mod@reference`], [`tolerance`]: the product in fp64, and how far a kernel may be from it.
 //! - [`check`]: runs launches on one case: poisoned output, guard zones, comparison, and a report that names the case.
 //! - [`agreement`]: a GPU against an emulated one.
@@ -27,7 +27,7 @@ pub mod in_place;
 pub mod kernels;
 pub mod made_scales;
 pub mod operands;
-pub mod placement;
+pub mod place;
 pub mod ranking;
 pub mod reference;
 pub mod rows;

@@ -11,7 +11,7 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 
 use crate::host::{Guarded, HostMatrix, Sample, Values};
-use crate::placement::Placement;
+use crate::place::Place;
 
 /// An operand on a device, inside a guarded buffer.
 enum Placed {
@@ -51,14 +51,10 @@ impl Placed {
     fn new(
         device: &Device,
         operand: &Operand,
-        placement: Placement,
+        placement: Place,
         seed: Option<(Values, u64)>,
     ) -> Result<(Self, Vec<f64>)> {
-        fn typed<T: Sample>(
-            device: &Device,
-            at: Placement,
-            seed: Option<(Values, u64)>,
-        ) -> Result<(Guarded<T>, Vec<f64>)> {
+        fn typed<T: Sample>(device: &Device, at: Place, seed: Option<(Values, u64)>) -> Result<(Guarded<T>, Vec<f64>)> {
             let host = match seed {
                 Some((values, seed)) => HostMatrix::<T>::filled(at, values, seed),
                 None => HostMatrix::<T>::poison(at),
@@ -139,14 +135,14 @@ pub struct Ran {
 pub fn run_twice(
     device: &Device,
     setup: &Setup<'_>,
-    mut place: impl FnMut(usize, usize) -> Placement,
+    mut place: impl FnMut(usize, usize) -> Place,
     launch: impl Fn(&mut [Argument<'_>]) -> Result<()>,
 ) -> std::result::Result<Ran, String> {
     let failed = |error: autokernel::Error| error.to_string();
     let Setup { operands, sizes, values: drawn, seed } = *setup;
     let (mut placed, mut values) = (Vec::new(), Vec::new());
     for (at, (operand, &(rows, columns))) in operands.iter().zip(sizes).enumerate() {
-        let placement = if operand.kind == Kind::Scalar { Placement::dense(1, 1) } else { place(rows, columns) };
+        let placement = if operand.kind == Kind::Scalar { Place::dense(1, 1) } else { place(rows, columns) };
         let seed = (operand.role == Role::Input).then_some((drawn, seed.wrapping_mul(31) + at as u64));
         let (there, host) = Placed::new(device, operand, placement, seed).map_err(failed)?;
         placed.push(there);

@@ -5,7 +5,7 @@ use autokernel_codegen::matmul::problem::Problem;
 use rand::RngExt;
 use rand::rngs::StdRng;
 
-use crate::placement::Placement;
+use crate::place::Place;
 
 /// Shapes at the edges of what tiles, stages and vector loads divide: (m, n, k).
 pub const EDGES: [(u32, u32, u32); 27] = [
@@ -54,11 +54,7 @@ pub fn with_known(shape: &Extents, problem: &Problem) -> Extents {
 }
 
 /// Places A, B and C with `place(rows, columns)`.
-pub fn placements(
-    shape: &Extents,
-    problem: &Problem,
-    mut place: impl FnMut(usize, usize) -> Placement,
-) -> [Placement; 3] {
+pub fn placements(shape: &Extents, problem: &Problem, mut place: impl FnMut(usize, usize) -> Place) -> [Place; 3] {
     let [m, n, k] = matmul::sizes(shape).map(|size| size as usize);
     let b = if problem.layout.transpose_b() { place(n, k) } else { place(k, n) };
     let a = if problem.layout.transpose_a() { place(k, m) } else { place(m, k) };

@@ -17,7 +17,7 @@ use autokernel_codegen::product::Problem;
 use gpu_tests::bodies::declared::{self, Declared, catalogue};
 use gpu_tests::bodies::{check_declared, check_launch};
 use gpu_tests::host::Values;
-use gpu_tests::placement::Placement;
+use gpu_tests::place::Place;
 use gpu_tests::{settings, skip};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -179,7 +179,7 @@ impl Run {
         for shape in shapes(&mut rng, problem) {
             let seed = rng.random();
             let mut places = StdRng::seed_from_u64(seed);
-            let place = |rows, columns| Placement::random(&mut places, rows, columns);
+            let place = |rows, columns| Place::random(&mut places, rows, columns);
             let launch = |arguments: &mut [Argument<'_>]| loaded.launch(arguments).map(drop);
             check_launch(&device, problem, (shape, Values::Uniform, seed), place, launch)?;
         }

@@ -5,7 +5,7 @@
 use autokernel::{Arch, Device, Emulation, Matrix, Row, bf16};
 use gpu_tests::bodies::derived::{derived_rows, down, up};
 use gpu_tests::host::Values;
-use gpu_tests::placement::Placement;
+use gpu_tests::place::Place;
 use gpu_tests::rows::check_launch;
 use gpu_tests::rows::declared::Declared;
 use gpu_tests::skip;
@@ -153,7 +153,7 @@ fn rows(device: &Device) {
                 |arguments| kernel.kernel.launch(device, arguments),
                 (rows, columns),
                 (Values::Uniform, seed as u64),
-                |rows, columns| Placement::random(&mut places, rows, columns),
+                |rows, columns| Place::random(&mut places, rows, columns),
             );
             checked.unwrap_or_else(|report| panic!("{name} on {device}: {report}"));
         }

@@ -7,7 +7,7 @@ use gpu_tests::check::{Case, Launch, check};
 use gpu_tests::compiled::Variants;
 use gpu_tests::host::Values;
 use gpu_tests::kernels::{Declared, catalogue, shipped};
-use gpu_tests::placement::Placement;
+use gpu_tests::place::Place;
 use gpu_tests::{settings, shapes, skip};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -32,7 +32,7 @@ fn values(kernel: &Declared) -> Values {
 fn run(device: &Device, kernel: &Declared, shape: Extents, rng: &mut StdRng, launches: &[(String, Launch<'_>)]) {
     let problem = &kernel.problem();
     let shape = shapes::with_known(&shape, problem);
-    let placements = shapes::placements(&shape, problem, |rows, columns| Placement::random(rng, rows, columns));
+    let placements = shapes::placements(&shape, problem, |rows, columns| Place::random(rng, rows, columns));
     let case = Case { device, problem, epilogue: &kernel.epilogue, shape, placements, seed: rng.random() };
     let ran = if launches.is_empty() {
         kernel.check(&case, values(kernel), &Variants::none())

@@ -6,7 +6,7 @@ use autokernel::{Argument, Device, matmul};
 use gpu_tests::bodies::declared::catalogue;
 use gpu_tests::bodies::{check_declared, check_launch};
 use gpu_tests::host::Values;
-use gpu_tests::placement::Placement;
+use gpu_tests::place::Place;
 use gpu_tests::{shapes, skip};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -17,7 +17,7 @@ fn check_at(device: &Device, (m, n, k): (u32, u32, u32), values: Values, seed: u
         let problem = kernel.problem();
         let shape = shapes::with_known(&matmul::extents(m, n, k), &problem);
         let mut places = StdRng::seed_from_u64(seed);
-        let place = |rows, columns| Placement::random(&mut places, rows, columns);
+        let place = |rows, columns| Place::random(&mut places, rows, columns);
         let launch = |arguments: &mut [Argument<'_>]| kernel.kernel.launch(device, arguments);
         check_launch(device, &problem, (shape, values, seed), place, launch)
             .unwrap_or_else(|report| panic!("{}: {report}", kernel.name));

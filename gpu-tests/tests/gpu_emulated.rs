@@ -9,7 +9,7 @@ use gpu_tests::agreement::{Agreement, compare};
 use gpu_tests::check::{Case, Launch};
 use gpu_tests::host::Values;
 use gpu_tests::kernels::{Declared, catalogue, shipped};
-use gpu_tests::placement::Placement;
+use gpu_tests::place::Place;
 use gpu_tests::{settings, shapes, skip};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -61,7 +61,7 @@ fn run(device: &Device, kernel: &Declared, twins: &Twins, values: Values, rng: &
     let problem = &kernel.problem();
     let extents = matmul::extents(rng.random_range(1..=150), rng.random_range(1..=150), rng.random_range(0..=200));
     let shape = shapes::with_known(&extents, problem);
-    let placements = shapes::placements(&shape, problem, |rows, columns| Placement::random(rng, rows, columns));
+    let placements = shapes::placements(&shape, problem, |rows, columns| Place::random(rng, rows, columns));
     let case = Case { device, problem, epilogue: &kernel.epilogue, shape, placements, seed: rng.random() };
     let real: Launch<'_> = Box::new(|device, arguments| twins.real.launch(device, arguments));
     let emulated: Launch<'_> = Box::new(|_, arguments| twins.emulated.launch(arguments).map(drop));

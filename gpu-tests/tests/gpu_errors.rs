@@ -1,5 +1,6 @@
 //! What can go wrong on a GPU: each mistake has its typed error, and nothing is written.
 
+use autokernel::__private::matmul_on_cpu;
 use autokernel::{
     Arch, CompiledKernel, CpuFunction, Device, Dtype, Error, Features, Image, Kernel, KernelDescriptor, KernelVariant,
     LaunchPlan, MAX_EXTENT, Matrix, MatrixView, bf16, f16, image_for, matmul, symbol,
@@ -30,7 +31,7 @@ fn built() -> &'static KernelDescriptor {
 
 const ON_CPU: CpuFunction = |arguments| {
     let relu = |sums: &mut [f32]| sums.iter_mut().for_each(|sum| *sum = bf16_nn::relu::epilogue(*sum));
-    matmul::on_cpu(arguments, matmul::Layout::Nn, relu)
+    matmul_on_cpu(arguments, matmul::Layout::Nn, relu)
 };
 
 /// The plan and the PTX of the first variant, which is for sm_80 and loads on every GPU.

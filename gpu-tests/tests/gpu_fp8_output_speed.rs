@@ -16,7 +16,7 @@ use gpu_tests::bodies::{
     QUANTISE, QUANTISE_ROWS, TIMED_FP8_OUTPUT, TIMED_FP8_SCALES, TIMED_IMAGES, TimedImage, WHOLE_ROWS, check_launch,
 };
 use gpu_tests::host::Values;
-use gpu_tests::placement::Placement;
+use gpu_tests::place::Place;
 use gpu_tests::ranking::under_load;
 use gpu_tests::settings;
 use gpu_tests::timed::{self, Drawn};
@@ -126,7 +126,7 @@ fn check_images(device: &Device) {
         let kernel = image.load(device).unwrap();
         for (seed, (m, n, k)) in (0..).zip([(300, 528, 1040), (16, 512, 2048), (1, 77, 131)]) {
             let mut places = StdRng::seed_from_u64(seed);
-            let place = |rows, columns| Placement::random(&mut places, rows, columns);
+            let place = |rows, columns| Place::random(&mut places, rows, columns);
             let launch = |arguments: &mut [Argument<'_>]| kernel.launch(device, arguments);
             check_launch(device, &problem, (matmul::extents(m, n, k), Values::Uniform, seed), place, launch)
                 .unwrap_or_else(|report| panic!("{} by {}: {report}", image.name, image.schedule));

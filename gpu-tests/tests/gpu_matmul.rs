@@ -7,7 +7,7 @@ use gpu_tests::check::Case;
 use gpu_tests::compiled::Variants;
 use gpu_tests::host::Values;
 use gpu_tests::kernels::{Declared, catalogue, shipped};
-use gpu_tests::placement::Placement;
+use gpu_tests::place::Place;
 use gpu_tests::{settings, shapes, skip};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -51,7 +51,7 @@ impl Tally {
     fn run(&mut self, device: &Device, loaded: &Loaded, shape: Extents, values: Values, rng: &mut StdRng) {
         let problem = &loaded.kernel.problem();
         let shape = shapes::with_known(&shape, problem);
-        let place = |rows, columns| Placement::random(rng, rows, columns);
+        let place = |rows, columns| Place::random(rng, rows, columns);
         let placements = shapes::placements(&shape, problem, place);
         let seed = rng.random();
         let case = Case { device, problem, epilogue: &loaded.kernel.epilogue, shape, placements, seed };

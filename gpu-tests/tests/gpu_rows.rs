@@ -4,7 +4,7 @@
 //! share them.
 
 use autokernel_codegen::rows::Schedule;
-use gpu_tests::placement::Placement;
+use gpu_tests::place::Place;
 use gpu_tests::rows::{self, GPU, IMAGES};
 use gpu_tests::{settings, skip};
 use rand::rngs::StdRng;
@@ -43,8 +43,8 @@ fn every_body_type_and_schedule_is_right_wherever_its_operands_lie() {
                 if is_ring { (rng.random_range(700..1500), 8 * (1 + columns % 8)) } else { (rows, columns) };
             let mut places = StdRng::seed_from_u64(seed ^ case);
             let place = |rows, columns| match case % 3 {
-                0 => Placement::dense(rows, columns),
-                _ => Placement::random(&mut places, rows, columns),
+                0 => Place::dense(rows, columns),
+                _ => Place::random(&mut places, rows, columns),
             };
             drawn += 1;
             if !settings::is_of_this_process(drawn) {

@@ -11,7 +11,7 @@ use gpu_tests::compiled::Variants;
 use gpu_tests::declared;
 use gpu_tests::host::Values;
 use gpu_tests::kernels::{Declared, bf16_nn, bf16_nt, f32_out};
-use gpu_tests::placement::Placement;
+use gpu_tests::place::Place;
 use gpu_tests::{shapes, skip};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -27,7 +27,7 @@ fn sanitize(test: &str, kernel: Declared, cases: &[(Extents, bool)]) {
     let mut rng = StdRng::seed_from_u64(7);
     for (seed, &(shape, dense)) in (0..).zip(cases) {
         let place = |rows, columns| {
-            if dense { Placement::dense(rows, columns) } else { Placement::random(&mut rng, rows, columns) }
+            if dense { Place::dense(rows, columns) } else { Place::random(&mut rng, rows, columns) }
         };
         let placements = shapes::placements(&shape, problem, place);
         let case = Case { device: &device, problem, epilogue: &kernel.epilogue, shape, placements, seed };

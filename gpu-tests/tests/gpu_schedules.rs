@@ -23,7 +23,7 @@ use autokernel_codegen::problem::ProblemClass;
 use autokernel_codegen::schedule::{Family, Schedule, space::Space};
 use gpu_tests::check::{Case, check};
 use gpu_tests::host::{HostMatrix, Sample, Values};
-use gpu_tests::placement::Placement;
+use gpu_tests::place::Place;
 use gpu_tests::tolerance::Tolerance;
 use gpu_tests::{compiled, reference, settings, shapes, skip};
 use rand::rngs::StdRng;
@@ -123,7 +123,7 @@ fn check_shape(
     shape: Extents,
 ) -> Result<usize, String> {
     let problem = &draw.problem;
-    let placements = shapes::placements(&shape, problem, |rows, columns| Placement::random(rng, rows, columns));
+    let placements = shapes::placements(&shape, problem, |rows, columns| Place::random(rng, rows, columns));
     let epilogue = |x| problem.epilogue.eval(x);
     let seed = rng.random();
     let case = Case { device: &bench.device, problem, epilogue: &epilogue, shape, placements, seed };
@@ -191,7 +191,7 @@ fn the_reference_kernel_agrees_with_the_cpu() {
 }
 
 fn check_reference<I: Sample>(bench: &Bench, problem: &Problem, kernel: &CompiledKernel, shape: Extents) {
-    let [a_place, b_place, c_place] = shapes::placements(&shape, problem, Placement::dense);
+    let [a_place, b_place, c_place] = shapes::placements(&shape, problem, Place::dense);
     let (a, b) =
         (HostMatrix::<I>::filled(a_place, Values::Uniform, 1), HostMatrix::filled(b_place, Values::Uniform, 2));
     let there = |matrix: &HostMatrix<I>| {

@@ -3,7 +3,7 @@
 use autokernel::matmul::extents;
 use autokernel::{CompiledKernel, Device, Extents, Matrix, bf16};
 use gpu_tests::host::{HostMatrix, Values};
-use gpu_tests::placement::Placement;
+use gpu_tests::place::Place;
 use gpu_tests::shared::{self, Product, SPLIT, images};
 
 /// Few tiles of a long sum, more tiles than multiprocessors, ragged edges, fewer blocks of K than share them, and no K.
@@ -52,7 +52,7 @@ fn every_split_of_k_gives_the_same_bits_at_every_launch() {
     };
     let (m, n, k) = (59, 1408, 6144);
     let drawn = |rows, columns, seed| {
-        let host = HostMatrix::<bf16>::filled(Placement::dense(rows, columns), Values::Uniform, seed);
+        let host = HostMatrix::<bf16>::filled(Place::dense(rows, columns), Values::Uniform, seed);
         let values: Vec<bf16> = host.elements().collect();
         Matrix::from_slice(&device, &values, rows, columns).unwrap()
     };

@@ -9,12 +9,12 @@ use gpu_tests::attention::kernels::counted;
 use gpu_tests::bodies::declared::band;
 use gpu_tests::host::{HostMatrix, Values};
 use gpu_tests::kernels::{bf16_nn, bf16_nt};
-use gpu_tests::placement::Placement;
+use gpu_tests::place::Place;
 use gpu_tests::{reference, skip};
 
 /// Dense integers and the exact product of two of them, through a bf16 rounding.
 fn dense(rows: usize, columns: usize, seed: u64) -> Vec<bf16> {
-    HostMatrix::filled(Placement::dense(rows, columns), Values::Integers, seed).elements().collect()
+    HostMatrix::filled(Place::dense(rows, columns), Values::Integers, seed).elements().collect()
 }
 
 fn product(shape: Extents, a: &[bf16], b: &[bf16]) -> Vec<bf16> {

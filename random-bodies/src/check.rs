@@ -4,7 +4,7 @@ use autokernel::{Argument, Device, matmul};
 use autokernel_codegen::problem::Problem;
 use gpu_tests::host::Values;
 use gpu_tests::operands::Told;
-use gpu_tests::placement::Placement;
+use gpu_tests::place::Place;
 use gpu_tests::{bodies, rows, shapes};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -43,7 +43,7 @@ pub fn check(body: &Body, device: &Device, cases: u64) -> Result<Checked, String
         let values = VALUES[case as usize % VALUES.len()];
         let seed = rng.random();
         let mut places = StdRng::seed_from_u64(seed);
-        let place = |rows, columns| Placement::random(&mut places, rows, columns);
+        let place = |rows, columns| Place::random(&mut places, rows, columns);
         let launch = |arguments: &mut [Argument<'_>]| body.kernel.launch(device, arguments);
         let told = match &problem {
             Problem::Rows(problem) => {

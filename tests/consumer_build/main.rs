@@ -27,11 +27,7 @@ const PROGRAM: &str = r#"
         for variant in descriptor.variants.iter() {
             println!("{} {} {}", variant.arch, autokernel::symbol(&variant.plan), variant.schedule);
         }
-        let h200 = autokernel::Target {
-            capability: autokernel::ComputeCapability::new(9, 0),
-            shared_bytes: 232_448,
-            sheet: Some("h200"),
-        };
+        let h200 = autokernel::Target::of_sheet(autokernel::Datasheet::find("h200").expect("it has a row"));
         match autokernel::plan_for(descriptor, h200, &autokernel::matmul::extents(2, 2, 2)) {
             Ok(plan) => println!("plan: {plan}"),
             Err(error) => println!("no plan: {error}"),

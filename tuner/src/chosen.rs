@@ -13,8 +13,9 @@ pub fn predicted(config: &Config, target: &Target, gpu: &GpuFacts) -> Option<(Sc
     let constants = config.portfolio_for(&target.problem, target.arch);
     let constants = constants.map(|of| serde_json::to_string(&of.model).expect("constants have only string keys"));
     let images = config.images_for(&target.problem, target.arch).into_iter();
+    let machine = gpu.machine(class.multiplies());
     let timed = images.filter_map(|(image, measured_over_predicted)| {
-        let forecast = class.forecast(&image, constants.as_deref(), gpu.machine())?;
+        let forecast = class.forecast(&image, constants.as_deref(), machine)?;
         let knobs = forecast.launch_knobs(&target.shape);
         Some((with_knobs(image, &knobs), measured_over_predicted * forecast.launched_ms(&target.shape)))
     });
@@ -62,8 +63,8 @@ pub(crate) mod tests {
         for sizes in [[3, 5000, 777], [300, 1300, 2100], [5000, 5000, 5000], [8192, 640, 12288]] {
             let target = product(sizes);
             let portfolio = config.portfolio_for(&target.problem, target.arch).unwrap();
-            let model = Model { machine: gpu.machine(), constants: portfolio.model };
             let class = target.problem.class();
+            let model = Model { machine: gpu.machine(class.multiplies()), constants: portfolio.model };
             let product = target.problem.as_product().unwrap().class();
             let timed = config.images_for(&target.problem, target.arch).into_iter().flat_map(
                 |(schedule, measured_over_predicted)| {

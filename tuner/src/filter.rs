@@ -108,8 +108,8 @@ pub fn problem_class(text: &str) -> Result<ProblemClass, String> {
         let epilogues: Vec<String> = Epilogue::all().iter().map(|epilogue| epilogue.name().to_owned()).collect();
         format!(
             "`{text}` is not a problem class; write matmul_EPILOGUE_INPUT_OUTPUT_LAYOUT, for example \
-             matmul_identity_bf16_bf16_nn, with an epilogue of {}, inputs of bf16 or f16, an output of the same type or f32, \
-             and layout nn or nt",
+             matmul_identity_bf16_bf16_nn, with an epilogue of {}, inputs of bf16 or f16 in layout nn or nt, or of e4m3, e5m2, i8 or \
+             f32 (as tf32) in layout nt, and an output of the same type or f32, of 8-bit inputs bf16, f16 or f32",
             epilogues.join(", ")
         )
     })

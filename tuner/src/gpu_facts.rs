@@ -5,8 +5,8 @@ use std::fmt;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::matmul::model::Machine;
 use autokernel_core::ComputeCapability;
-use autokernel_runtime::Datasheet;
 use autokernel_runtime::roofline::Roofline;
+use autokernel_runtime::{Datasheet, Target};
 use serde::{Deserialize, Serialize};
 
 /// A GPU, as far as schedules depend on it. Measured figures where they were measured, else the data sheet's.
@@ -30,8 +30,7 @@ pub struct GpuFacts {
     pub matrix_tflops: f64,
 }
 
-/// NVIDIA's data sheet of the H100 SXM.
-const H100_GB_PER_S: f64 = 3350.0;
+const HOPPER: ComputeCapability = ComputeCapability::new(9, 0);
 
 /// A figure that no GPU has: rooflines divide by some, and schedules are counted by the others.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -71,13 +70,26 @@ impl GpuFacts {
         (roof.peak_tflops > 0.0 && roof.bandwidth_gb_s > 0.0).then_some(roof)
     }
 
-    /// The same, as the model sees it.
-    pub fn machine(&self) -> Machine {
-        let &GpuFacts { sm_count, matrix_tflops, memory_gb_per_s, .. } = self;
-        // One that no datasheet describes is taken for an H100, as when it launches, and so is a memory whose clock nobody tells.
-        let memory_gb_per_s = if memory_gb_per_s > 0.0 { memory_gb_per_s } else { H100_GB_PER_S };
-        let capability = Datasheet::find(&self.name).map_or(ComputeCapability::new(9, 0), |sheet| sheet.capability);
-        Machine { capability, sm_count, matrix_tflops, memory_gb_per_s }
+    /// The GPU as the model sees it that predicts what multiplies `input`; none for what multiplies nothing. As a launch sees it: one that
+    /// no datasheet describes is taken for a Hopper.
+    pub fn machine(&self, input: Option<Dtype>) -> Machine {
+        self.as_target().machine(input)
+    }
+
+    /// Whether it is the GPU that the driver calls `name`.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.as_target().is_called(name)
+    }
+
+    fn as_target(&self) -> Target {
+        Target {
+            name: self.name.clone(),
+            capability: Datasheet::find(&self.name).map_or(HOPPER, |sheet| sheet.capability),
+            shared_bytes: self.shared_bytes_per_block,
+            sm_count: self.sm_count,
+            memory_gb_per_s: self.memory_gb_per_s,
+            matrix_tflops: self.matrix_tflops,
+        }
     }
 }
 
@@ -96,5 +108,24 @@ impl fmt::Display for GpuFacts {
             known if known > 0.0 => write!(f, "- matrix units: {known:.0} TFLOP/s"),
             _ => write!(f, "- matrix units: their ceiling is not known"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chosen::tests::H200;
+
+    #[test]
+    fn what_a_problem_multiplies_is_multiplied_at_its_own_rate() {
+        let gpu: GpuFacts = serde_json::from_str(H200).unwrap();
+        let rate = |gpu: &GpuFacts, input| gpu.machine(input).matrix_tflops;
+        let of_types = [Some(Dtype::F32), None, Some(Dtype::Bf16), Some(Dtype::E4m3)].map(|input| rate(&gpu, input));
+        assert_eq!(of_types, [494.7, 989.4, 989.4, 1978.8]);
+        let measured = GpuFacts { matrix_tflops: 800.0, ..gpu.clone() };
+        assert_eq!(rate(&measured, Some(Dtype::I8)), 1600.0);
+        let unknown = GpuFacts { name: "new".to_owned(), memory_gb_per_s: 0.0, matrix_tflops: 0.0, ..gpu };
+        assert!((rate(&unknown, Some(Dtype::F32)) - 494.7).abs() < 1e-9);
+        assert_eq!(unknown.machine(None).memory_gb_per_s, 3350.0, "an H100's");
     }
 }

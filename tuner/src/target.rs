@@ -50,9 +50,10 @@ impl Target {
         work(&self.problem.class(), &self.shape)
     }
 
-    /// The type of its inputs, by which the matrix units' peak is known.
+    /// The type that it multiplies, by which the matrix units' peak is known; of what multiplies nothing, the type of its first input.
     pub fn input(&self) -> Option<Dtype> {
-        self.problem.signature().inputs().map(|operand| operand.dtype).next()
+        let first = || self.problem.signature().inputs().map(|operand| operand.dtype).next();
+        self.problem.class().multiplies().or_else(first)
     }
 
     /// A word for file names and the history: `matmul_leaky_relu_bf16_bf16_nt_4096x4096x4096`.

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use autokernel_core::Portfolio;
+
 use super::error::{BuildError, env};
 use super::manifest::{ImageFiles, Plan, Variant};
 use super::progress::Progress;
@@ -50,8 +52,8 @@ pub fn build(
             job.needed |= is_needed(&variant, problem, config);
             variants.push(variant);
         }
-        let model = model(problem, config);
-        plans.insert(key.clone(), Plan { problem: problem.clone(), variants, model });
+        let portfolios = portfolios(problem, config);
+        plans.insert(key.clone(), Plan { problem: problem.clone(), variants, portfolios });
     }
     let Some(compiler) = compiler else { return Ok(plans) };
 
@@ -148,10 +150,15 @@ fn variants(problem: &Problem, config: &Config) -> Vec<(KernelSource, Variant)> 
     variants
 }
 
-/// The constants of the model that chooses among the portfolio's images, as JSON.
-fn model(problem: &Problem, config: &Config) -> Option<String> {
-    let portfolio = config.archs.iter().rev().find_map(|&arch| config.portfolio_for(problem, arch))?;
-    Some(serde_json::to_string(&portfolio.model).expect("constants have only string keys"))
+/// By what is chosen among the images of each arch that has a portfolio.
+fn portfolios(problem: &Problem, config: &Config) -> Vec<Portfolio> {
+    let of_arch = |&arch: &Arch| {
+        let shipped = config.portfolio_for(problem, arch);
+        let model = shipped.map(|of| serde_json::to_string(&of.model).expect("constants have only string keys"));
+        let has_images = !config.images_for(problem, arch).is_empty();
+        has_images.then(|| Portfolio { arch, model, gpus: config.measured_on(problem, arch) })
+    };
+    config.archs.iter().filter_map(of_arch).collect()
 }
 
 /// Kernels that one run of nvcc compiles at most.
@@ -280,6 +287,23 @@ mod tests {
             assert!(untuned > 1, "{problem}");
         }
         assert!(variants(&tuned, &config).iter().any(|(_, variant)| variant.tuned.is_some()));
+    }
+
+    #[test]
+    fn each_arch_that_has_a_portfolio_says_by_what_it_is_chosen_from_and_where_that_was_measured() {
+        let product = |input| Problem::matmul(input, crate::problem::Layout::Nt, "relu".parse().unwrap());
+        let of = |problem: &Problem, config: &Config| -> Vec<(String, bool, Vec<String>)> {
+            let portfolios = portfolios(problem, config).into_iter();
+            portfolios.map(|it| (it.arch.to_string(), it.model.is_some(), it.gpus)).collect()
+        };
+        let text = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../best_config.json")).unwrap();
+        let shipped: Config = serde_json::from_slice(&text).unwrap();
+        let (estimates, h200) = (|arch: &str| (arch.to_owned(), false, Vec::new()), || vec!["NVIDIA H200".to_owned()]);
+        let bf16 = product(crate::dtype::Dtype::Bf16);
+        assert_eq!(of(&bf16, &shipped), [estimates("sm_80"), ("sm_90a".to_owned(), true, h200())]);
+        assert_eq!(of(&bf16, &Config::default()), [estimates("sm_80")]);
+        let e4m3 = of(&product(crate::dtype::Dtype::E4m3), &shipped);
+        assert_eq!(e4m3.last(), Some(&("sm_90a".to_owned(), false, h200())), "the room's own");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use autokernel_core::{LaunchPlan, Tuned};
+use autokernel_core::{LaunchPlan, Portfolio, Tuned};
 use serde::{Deserialize, Serialize};
 
 use super::block::Block;
@@ -57,8 +57,8 @@ pub struct Plan {
     pub problem: Problem,
     /// For each arch the tuned entries and the portfolio, or one default.
     pub variants: Vec<Variant>,
-    /// The constants of the model that chooses among the portfolio's images, as JSON.
-    pub model: Option<String>,
+    /// Of each arch that has a portfolio, by what is chosen among its images.
+    pub portfolios: Vec<Portfolio>,
 }
 
 /// One compiled kernel.

@@ -11,11 +11,13 @@ mod manifest;
 mod progress;
 mod scan;
 mod script;
+mod unserved;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::arch::Arch;
 use crate::config::Config;
 use crate::function::Functions;
 use crate::nvcc::{COMPILE_ENV, Compiler, Nvcc, SEARCH_ENV};
@@ -62,12 +64,13 @@ impl Build {
     /// As for [`compile`](Self::compile).
     pub fn compile_crate(&self, root: &Path, out: &Path) -> Result<Manifest, BuildError> {
         std::fs::create_dir_all(out).map_err(BuildError::io(out))?;
-        let config = self.read_config(root)?;
+        let (config, requested) = self.read_config(root)?;
         let functions = self.functions(root)?;
         let (problems, misplaced) = self.problems(root, &Functions::new(&functions))?;
         let cache = cache_folder(out);
         let (compiler, not_compiled) = if problems.is_empty() { (None, None) } else { find_compiler(root, &cache)? };
 
+        unserved::warn(problems.values(), &requested);
         let plans = kernels::build(&problems, &config, compiler.as_ref(), out)?;
         let nvcc = compiler.map(|compiler| {
             compiler.remove_unused(UNUSED);
@@ -83,7 +86,8 @@ impl Build {
         Ok(manifest)
     }
 
-    fn read_config(&self, root: &Path) -> Result<Config, BuildError> {
+    /// The config, and the archs that were asked for beside it.
+    fn read_config(&self, root: &Path) -> Result<(Config, Vec<Arch>), BuildError> {
         let own = self.config_of(root);
         let shipped = std::env::var_os(SHIPPED_CONFIG_ENV).map(PathBuf::from);
         let mut config = None;
@@ -97,9 +101,9 @@ impl Build {
             }
         }
         let mut config = config.unwrap_or_default();
-        let archs = archs::from_environment()?.or(self.archs.clone());
-        config.archs = archs.unwrap_or(config.archs);
-        Ok(config)
+        let requested = archs::from_environment()?.or(self.archs.clone());
+        config.archs = requested.clone().unwrap_or(config.archs);
+        Ok((config, requested.unwrap_or_default()))
     }
 
     /// The problems to compile by their keys, and the kernels that cannot be compiled where they stand.

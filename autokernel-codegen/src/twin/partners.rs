@@ -27,7 +27,7 @@ impl Partners {
             };
             quote! {
                 let #name: ::std::vec::Vec<f32> =
-                    ::autokernel::__private::partners(&#of, ::autokernel::rows::Columns::#columns);
+                    ::autokernel::__private::partners(&#of, ::autokernel::__private::Columns::#columns);
             }
         });
         quote!(#(#values)*)

@@ -23,7 +23,7 @@ pub mod sm90;
 
 pub use problem::{Class, Problem};
 pub use schedule::Schedule;
-pub use signature::{DIMS, signature};
+pub use signature::{DIMS, extents, signature};
 pub use sm80::{RULES as SM80_RULES, Sm80Schedule};
 pub use sm90::{RULES as SM90_RULES, Sm90Schedule};
 

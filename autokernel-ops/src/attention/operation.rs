@@ -166,6 +166,10 @@ impl operation::Class for Class {
         declare::ATTRIBUTE.name
     }
 
+    fn multiplies(&self) -> Option<Dtype> {
+        Some(self.dtype)
+    }
+
     /// A causal problem's as if queries were as many as keys; of a window's width a class knows nothing.
     fn work(&self, extents: &Extents) -> Work {
         let Sizes { queries, keys, .. } = Sizes::of(extents);
@@ -205,6 +209,10 @@ impl operation::Class for Class {
             Arch::SM_90A => model::portfolio(self).into_iter().map(Schedule::from).collect(),
             _ => sm80::default::portfolio(self, arch).into_iter().map(Schedule::from).collect(),
         }
+    }
+
+    fn measured_on(&self, arch: Arch) -> &'static [&'static str] {
+        if arch == Arch::SM_90A { &["NVIDIA H200"] } else { &[] }
     }
 
     fn forecast(&self, schedule: &Schedule, _: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>> {

@@ -1,6 +1,8 @@
 //! What attention takes.
 
-use autokernel_core::{Counted, Dim, Dimension, Dtype, Numbers, OWN_AXIS, Operand, Passed, Role, Signature, Size, dim};
+use autokernel_core::{
+    Counted, Dim, Dimension, Dtype, Extents, Numbers, OWN_AXIS, Operand, Passed, Role, Signature, Size, dim,
+};
 
 use super::problem::Problem;
 use super::score::{self, Kind};
@@ -9,6 +11,23 @@ use super::sequences::{Keys, Locator};
 /// The dimensions, in order: heads of `k` and `v` are `groups`, of which `heads` is a multiple.
 pub const DIMS: [Dim; 7] =
     [dim("batch"), dim("heads"), dim("groups"), dim("queries"), dim("keys"), dim("dim"), dim("values")];
+
+/// The extents of `[batch, heads, queries, dim]` on `[batch, groups, keys, dim]` with values of as many elements.
+///
+/// ```
+/// assert_eq!(autokernel_ops::attention::extents([2, 16, 512, 128], [4, 512]).to_string(), "2x16x4x512x512x128x128");
+/// ```
+pub const fn extents([batch, heads, queries, dim]: [u32; 4], [groups, keys]: [u32; 2]) -> Extents {
+    Extents::new([
+        (DIMS[0], batch),
+        (DIMS[1], heads),
+        (DIMS[2], groups),
+        (DIMS[3], queries),
+        (DIMS[4], keys),
+        (DIMS[5], dim),
+        (DIMS[6], dim),
+    ])
+}
 
 /// Sequences.
 pub const BATCH: u8 = 0;

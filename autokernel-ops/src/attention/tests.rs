@@ -348,6 +348,22 @@ fn the_blocks_of_a_launch_stay_and_take_the_tiles_of_all_heads() {
 }
 
 #[test]
+fn what_is_carried_untuned_is_in_the_space_of_a_search() {
+    for problem in [plain(), causal(), paged(), capped(), bounded()] {
+        for dim in [64, 96, 128, 192, 256] {
+            let class = Problem { head_dim: dim, value_dim: dim, ..problem.clone() }.class();
+            for arch in [Arch::SM_80, Arch::SM_90A] {
+                let spaces = class.families(arch).iter().flat_map(|family| class.schedules(*family, arch));
+                let spaces: Vec<_> = spaces.collect();
+                for schedule in class.portfolio(arch).into_iter().chain([class.default_schedule(arch)]) {
+                    assert!(spaces.contains(&schedule), "{schedule} of {class}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn the_page_about_schedules_has_every_rule_and_knob() {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schedules.md")).unwrap();
     let words = |rules: Vec<RuleText>| rules.into_iter().map(|rule| format!("| `{}` | {} |", rule.name, rule.words));

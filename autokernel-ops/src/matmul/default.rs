@@ -3,6 +3,7 @@
 
 use autokernel_core::Arch;
 
+use super::portable;
 use super::schedule::{Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
 use super::sm80;
 use crate::matmul::many::Many;
@@ -23,7 +24,7 @@ impl Schedule {
             (Arch::SM_90A, 1) => vec![SM90, SM90_SMALL],
             (Arch::SM_90A, _) => vec![SM90_TWO_PRODUCTS, SM90, SM90_SMALL],
             _ if problem.weights.is_some() => [SM80_WEIGHTS, SM80_WEIGHTS_SMALL].map(Schedule::Sm80).to_vec(),
-            _ => [SM80, SM80_SMALL].map(|schedule| portable(problem, schedule)).to_vec(),
+            _ => [SM80, SM80_SMALL].map(|schedule| as_deep(problem, schedule)).to_vec(),
         };
         let passes = |schedule: &&Schedule| schedule.check(problem, arch).is_ok();
         // The last one leaves a body the most registers.
@@ -46,7 +47,7 @@ pub(super) fn of_whole_columns(problem: &Class, arch: Arch) -> Option<Schedule> 
     };
     let sm80 = [32, 64, 128].map(|columns| {
         let tile_n = columns * problem.products();
-        portable(problem, Sm80Schedule { tile_n, warps_m: 4, warps_n: 1, ..SM80_SMALL })
+        as_deep(problem, Sm80Schedule { tile_n, warps_m: 4, warps_n: 1, ..SM80_SMALL })
     });
     // Wide tiles first, as far as they fit.
     let widths = std::iter::once(128).chain((1..=16).rev().map(|sixteenths| 16 * sixteenths));
@@ -56,14 +57,15 @@ pub(super) fn of_whole_columns(problem: &Class, arch: Arch) -> Option<Schedule> 
 }
 
 /// For groups of rows some beside those that ship for 16 bits. For inputs of other than 16 bits: the default, large tiles for many
-/// rows and columns, and small ones for few. Those where blocks have scales led on an H200; the others were not fitted: their tiles
+/// rows and columns, and small ones for few; and for archs before and after Hopper those of [`portable`]. Those where blocks have scales led on an H200; the others were not fitted: their tiles
 /// are those that lead for 16 bits, of as many bytes a stage.
 pub(super) fn portfolio(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
     if problem.weights.is_some() && arch == Arch::SM_90A {
         return of_weights(problem);
     }
     if arch != Arch::SM_90A {
-        return portfolio_sm80(problem, arch);
+        let of_other_bits = portfolio_sm80(problem, arch);
+        return if of_other_bits.is_empty() { portable::portfolio(problem, arch) } else { of_other_bits };
     }
     if problem.input.bytes() == 2 {
         return if problem.many().counts_rows_on_device() { of_groups(problem) } else { Vec::new() };
@@ -74,7 +76,7 @@ pub(super) fn portfolio(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
     images.into_iter().map(crate::Schedule::from).collect()
 }
 
-/// For factors of other than 16 bits, and weights; for others the default alone.
+/// For factors of other than 16 bits, and weights; none for others.
 fn portfolio_sm80(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
     let has_weights = problem.weights.is_some();
     if (problem.input.bytes() == 2 && !has_weights) || !sm80::serves(problem, arch) {
@@ -84,7 +86,7 @@ fn portfolio_sm80(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
     let others = if has_weights { &OF_WEIGHTS_SM80[..] } else { &OF_OTHER_BITS_SM80 };
     let passing = others
         .iter()
-        .map(|schedule| portable(problem, *schedule))
+        .map(|schedule| as_deep(problem, *schedule))
         .filter(|it| *it != default && it.check(problem, arch).is_ok());
     [default].into_iter().chain(passing).map(crate::Schedule::from).collect()
 }
@@ -149,7 +151,7 @@ const OF_WEIGHTS_SM80: [Sm80Schedule; 4] = {
 };
 
 /// `schedule`, which is written for elements of 16 bits, with as many bytes of K a stage for those of `problem`.
-fn portable(problem: &Class, schedule: Sm80Schedule) -> Schedule {
+fn as_deep(problem: &Class, schedule: Sm80Schedule) -> Schedule {
     const BYTES: u32 = 2;
     Schedule::Sm80(Sm80Schedule { tile_k: schedule.tile_k * BYTES / problem.input.bytes(), ..schedule })
 }

@@ -19,6 +19,19 @@ fn the_default_hopper_kernel_is_as_golden() {
 }
 
 #[test]
+fn known_sizes_are_the_launches_and_fork_no_image() {
+    let any = leaky_relu();
+    let known = Problem { known_n: Some(14336), known_k: Some(4096), ..leaky_relu() };
+    for arch in [Arch::SM_80, Arch::SM_90A] {
+        let schedule = Schedule::default_for(&any.class(), arch);
+        assert_eq!(kernel(&known, &schedule), kernel(&any, &schedule));
+    }
+    assert_eq!(reference(&known), reference(&any));
+    let held: Vec<_> = signature(&known).dims.iter().map(|dim| dim.known).collect();
+    assert_eq!(held, [None, Some(14336), Some(4096)]);
+}
+
+#[test]
 fn a_hopper_kernel_whose_launches_say_how_many_blocks_share_a_tile_is_as_golden() {
     let tile = Sm90Schedule { tile_m: 64, stages: 6, splits: true, ..Sm90Schedule::PLAIN };
     let of = |split_k| emit(&leaky_relu(), &Schedule::Sm90(Sm90Schedule { split_k, ..tile })).cuda;

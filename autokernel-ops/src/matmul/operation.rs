@@ -257,6 +257,10 @@ impl operation::Class for Class {
         if self.body.is_none() && self.epilogue == Epilogue::identity().class() { "matmul" } else { "fused_matmul" }
     }
 
+    fn multiplies(&self) -> Option<Dtype> {
+        Some(self.input)
+    }
+
     /// What is computed of the sums is too few operations to count.
     fn work(&self, extents: &Extents) -> Work {
         let [m, n, k] = sizes(extents).map(f64::from);
@@ -313,6 +317,16 @@ impl operation::Class for Class {
         space::families_of(self, arch)
     }
 
+    fn missing_on_the_oldest(&self) -> Option<String> {
+        let is_confined = self.families(Arch::SM_80).is_empty();
+        let why = || match (self.block, self.input.bytes()) {
+            (Some(_), _) => "blocks are scaled by Hopper's kernels".to_owned(),
+            (None, 1) => format!("{} factors are multiplied from compute capability 8.9 on", self.input),
+            (None, _) => "heads or blocks of so many columns fit the tiles of Hopper's kernels alone".to_owned(),
+        };
+        is_confined.then(why)
+    }
+
     fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule> {
         space::schedules(family, self, arch)
     }
@@ -328,6 +342,10 @@ impl operation::Class for Class {
     fn beside_portfolio(&self, arch: Arch) -> Vec<Schedule> {
         let skinny = skinny::portfolio(self, arch).into_iter().map(Schedule::from);
         skinny.chain(super::default::of_batches(self, arch)).collect()
+    }
+
+    fn measured_on(&self, arch: Arch) -> &'static [&'static str] {
+        if arch == Arch::SM_90A { &["NVIDIA H200"] } else { &[] }
     }
 
     fn forecast(&self, schedule: &Schedule, constants: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>> {

@@ -100,10 +100,10 @@ pub struct Problem {
     /// What is computed from that and other operands; without it, it is the one output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Box<Body>>,
-    /// Columns of `C`, when known at compile time.
+    /// Columns of `C`, when known at compile time: launches are held to them, kernels take any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_n: Option<u32>,
-    /// The reduced dimension, when known at compile time.
+    /// The reduced dimension, the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_k: Option<u32>,
 }

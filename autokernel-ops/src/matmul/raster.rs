@@ -1,5 +1,7 @@
 //! The order in which output tiles are visited (`raster.cuh`). Set at launch: changing it compiles nothing.
 
+use std::fmt;
+
 use crate::knob::{At, Knob, KnobValue, choices};
 use crate::rule::RuleText;
 use crate::search::Search;
@@ -25,6 +27,12 @@ pub struct Raster {
 
 /// Any raster suits any image: it never has to follow one.
 const SEARCH: Search = Search { reluctance: 256, is_variant: true, ..Search::PLAIN };
+
+impl fmt::Display for Raster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.order.name(), self.group)
+    }
+}
 
 impl Raster {
     /// The raster that stands for all: schedules that differ in it alone share an image.

@@ -2,6 +2,7 @@
 //! its tile is the last of its rows, whose parts it brings together (`body_statistics.cuh`); and what one number of each row comes to
 //! (`body_folded.cuh`).
 
+use autokernel_core::gpu::WARP_THREADS;
 use autokernel_core::plan::{Axis, Buffer, Contents, Each};
 use autokernel_core::{Arg, LaunchPlan};
 
@@ -13,7 +14,6 @@ use super::sm90::WARPS_PER_WARPGROUP;
 use crate::stated::stated;
 
 const WORD_BYTES: u32 = 4;
-const WARP_THREADS: u32 = 32;
 /// Columns that a warp of a tile that is computed transposed holds.
 const SWAPPED_COLUMNS: u32 = 16;
 /// Rows of which one access has parts.

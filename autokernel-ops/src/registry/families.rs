@@ -35,7 +35,7 @@ macro_rules! families {
             pub(crate) fn write(self, schedule: &Schedule, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
                     $($(#[$gate])* Family::$family => match <crate::$room::$($schedule)::+>::try_from(schedule) {
-                        Ok(typed) => fmt::Display::fmt(&crate::$room::Schedule::from(typed), f),
+                        Ok(typed) => fmt::Display::fmt(&typed, f),
                         Err(_) => fmt::Debug::fmt(schedule, f),
                     },)+
                 }

@@ -1,15 +1,17 @@
 //! Every operation and every kernel family, a line each. What is not in an operation's room reaches it through here.
 
 mod families;
+mod forward;
 mod operations;
 mod products;
 
 use std::fmt;
 
-use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature};
+use autokernel_core::{Arch, Confined, Dim, Dtype, Extents, LaunchPlan, Role, Signature};
 use serde::{Deserialize, Serialize};
 
 use self::families::families;
+use self::forward::forward;
 use self::operations::operations;
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::family::{Family, OtherFamily};
@@ -104,6 +106,12 @@ fn field(value: &impl Serialize, name: &str) -> Option<String> {
 }
 
 impl Class {
+    /// The oldest arch that has a family for it, and why, where that is not any.
+    pub fn confined(&self) -> Option<Confined> {
+        let arch = [Arch::SM_89, Arch::SM_90A].into_iter().find(|arch| !self.families(*arch).is_empty())?;
+        self.missing_on_the_oldest().map(|why| Confined { arch, why })
+    }
+
     /// The text of one of its fields in JSON: `layout`.
     pub fn field(&self, name: &str) -> Option<String> {
         field(self, name)

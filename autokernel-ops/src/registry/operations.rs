@@ -48,53 +48,15 @@ macro_rules! operations {
                 match self { $($(#[$gate])* Problem::$operation(_) => <crate::$room::Problem as Operation>::NAME,)+ }
             }
 
-            /// What a kernel takes.
-            pub fn signature(&self) -> Signature {
-                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::signature(problem),)+ }
-            }
-
             /// The class whose tuned entries serve this problem.
             pub fn class(&self) -> Class {
                 match self { $($(#[$gate])* Problem::$operation(problem) => Operation::class(problem).into(),)+ }
-            }
-
-            /// The kernel that computes this problem by `schedule`, and its launch.
-            ///
-            /// # Errors
-            /// The schedule is of another operation's family.
-            pub fn emit(&self, schedule: &Schedule) -> Result<(KernelSource, LaunchPlan), OtherFamily> {
-                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::emit(problem, schedule),)+ }
-            }
-
-            /// A slow kernel for the same problem, and its launch. Its outputs are fp32.
-            pub fn reference(&self) -> (KernelSource, LaunchPlan) {
-                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::reference(problem),)+ }
             }
 
             /// The same problem for other extents: each dimension that is compiled in has its size there.
             #[must_use]
             pub fn resized(&self, extents: &Extents) -> Problem {
                 match self { $($(#[$gate])* Problem::$operation(problem) => Operation::resized(problem, extents).into(),)+ }
-            }
-
-            /// What must be computed and moved at least.
-            pub fn work(&self, extents: &Extents) -> Work {
-                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::work(problem, extents),)+ }
-            }
-
-            /// What must be computed and moved at least with a kernel each for what this one fuses.
-            pub fn unfused_work(&self, extents: &Extents) -> Work {
-                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::unfused_work(problem, extents),)+ }
-            }
-
-            /// What tells it from other problems of its operation, in a few words.
-            pub fn brief(&self) -> String {
-                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::brief(problem),)+ }
-            }
-
-            /// The task of finding a schedule at `extents`, as a model is told it.
-            pub fn task(&self, extents: &Extents) -> String {
-                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::task(problem, extents),)+ }
             }
 
             /// The problems of every operation that options can name by their class.
@@ -104,29 +66,47 @@ macro_rules! operations {
                 all
             }
 
-            /// The standard deviation of the normal numbers that the operand with that number is filled with.
-            pub fn scale(&self, operand: usize, extents: &Extents) -> f32 {
-                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::scale(problem, operand, extents),)+ }
-            }
+            forward! {
+                (Problem as (Operation): $($(#[$gate])* $operation,)+)
 
-            /// A small shape beside `extents` on which a kernel is checked too: no extent is a multiple of any tile.
-            pub fn ragged(&self, extents: &Extents) -> Extents {
-                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::ragged(problem, extents),)+ }
-            }
+                /// What a kernel takes.
+                fn signature(&self) -> Signature;
 
-            /// What its kernels are measured against, if there is anything.
-            pub fn opponent(&self) -> Option<Opponent> {
-                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::opponent(problem),)+ }
-            }
+                /// The kernel that computes this problem by `schedule`, and its launch.
+                ///
+                /// # Errors
+                /// The schedule is of another operation's family.
+                fn emit(&self, schedule: &Schedule) -> Result<(KernelSource, LaunchPlan), OtherFamily>;
 
-            /// Whether an element depends on the number of its row beside what is read there.
-            pub fn counts_rows(&self) -> bool {
-                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::counts_rows(problem),)+ }
-            }
+                /// A slow kernel for the same problem, and its launch. Its outputs are fp32.
+                fn reference(&self) -> (KernelSource, LaunchPlan);
 
-            /// How far a result may be from the reference's.
-            pub fn tolerance(&self, extents: &Extents) -> Tolerance {
-                match self { $($(#[$gate])* Problem::$operation(problem) => Operation::tolerance(problem, extents),)+ }
+                /// What must be computed and moved at least.
+                fn work(&self, extents: &Extents) -> Work;
+
+                /// What must be computed and moved at least with a kernel each for what this one fuses.
+                fn unfused_work(&self, extents: &Extents) -> Work;
+
+                /// What tells it from other problems of its operation, in a few words.
+                fn brief(&self) -> String;
+
+                /// The task of finding a schedule at `extents`, as a model is told it.
+                fn task(&self, extents: &Extents) -> String;
+
+                /// The standard deviation of the normal numbers that the operand with that number is filled with.
+                fn scale(&self, operand: usize, extents: &Extents) -> f32;
+
+                /// A small shape beside `extents` on which a kernel is checked too: no extent is a multiple of any tile.
+                fn ragged(&self, extents: &Extents) -> Extents;
+
+                /// What its kernels are measured against, if there is anything.
+                fn opponent(&self) -> Option<Opponent>;
+
+                /// Whether an element depends on the number of its row beside what is read there.
+                fn counts_rows(&self) -> bool;
+
+                /// How far a result may be from the reference's.
+                fn tolerance(&self, extents: &Extents) -> Tolerance;
             }
         }
 
@@ -150,26 +130,6 @@ macro_rules! operations {
                 }
             }
 
-            /// The class as one word, fit for file and symbol names.
-            pub fn slug(&self) -> String {
-                match self { $($(#[$gate])* Class::$operation(class) => operation::Class::slug(class),)+ }
-            }
-
-            /// What tells it from other classes of its operation, in a few words.
-            pub fn brief(&self) -> String {
-                match self { $($(#[$gate])* Class::$operation(class) => operation::Class::brief(class),)+ }
-            }
-
-            /// The attribute that declares problems of this class.
-            pub fn attribute(&self) -> &'static str {
-                match self { $($(#[$gate])* Class::$operation(class) => operation::Class::attribute(class),)+ }
-            }
-
-            /// What must be computed and moved at least.
-            pub fn work(&self, extents: &Extents) -> Work {
-                match self { $($(#[$gate])* Class::$operation(class) => operation::Class::work(class, extents),)+ }
-            }
-
             /// How far `other` is from this class, as a source of schedules: 0 is the class itself, none is unusable.
             pub fn distance(&self, other: &Class) -> Option<u32> {
                 match (self, other) {
@@ -179,90 +139,72 @@ macro_rules! operations {
                 }
             }
 
-            /// The families that serve it on `arch`, best first.
-            pub fn families(&self, arch: Arch) -> &'static [Family] {
-                match self { $($(#[$gate])* Class::$operation(class) => operation::Class::families(class, arch),)+ }
-            }
+            forward! {
+                (Class as (operation::Class): $($(#[$gate])* $operation,)+)
 
-            /// Those of them whose schedules a search of a shape chooses from.
-            pub fn searched_families(&self, arch: Arch) -> &'static [Family] {
-                match self { $($(#[$gate])* Class::$operation(class) => operation::Class::searched_families(class, arch),)+ }
-            }
+                /// The class as one word, fit for file and symbol names.
+                fn slug(&self) -> String;
 
-            /// The schedules of `family` that a search chooses from on `arch`: all valid, in a fixed order.
-            pub fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule> {
-                match self {
-                    $($(#[$gate])* Class::$operation(class) => operation::Class::schedules(class, family, arch),)+
-                }
-            }
+                /// What tells it from other classes of its operation, in a few words.
+                fn brief(&self) -> String;
 
-            /// The schedule that is safe on `arch` when nothing was tuned.
-            pub fn default_schedule(&self, arch: Arch) -> Schedule {
-                match self {
-                    $($(#[$gate])* Class::$operation(class) => operation::Class::default_schedule(class, arch),)+
-                }
-            }
+                /// The attribute that declares problems of this class.
+                fn attribute(&self) -> &'static str;
 
-            /// Schedules that together serve any extents on `arch` where the config has none; may be none.
-            pub fn portfolio(&self, arch: Arch) -> Vec<Schedule> {
-                match self { $($(#[$gate])* Class::$operation(class) => operation::Class::portfolio(class, arch),)+ }
-            }
+                /// What must be computed and moved at least.
+                fn work(&self, extents: &Extents) -> Work;
 
-            /// Schedules that are carried beside a portfolio of the config, and never without one; may be none.
-            pub fn beside_portfolio(&self, arch: Arch) -> Vec<Schedule> {
-                match self { $($(#[$gate])* Class::$operation(class) => operation::Class::beside_portfolio(class, arch),)+ }
-            }
+                /// The type that its matrix units multiply; none where they have nothing to do.
+                fn multiplies(&self) -> Option<Dtype>;
 
-            /// What predicts the launches of the image of `schedule` on a GPU; none if nothing does.
-            pub fn forecast(
-                &self,
-                schedule: &Schedule,
-                constants: Option<&str>,
-                machine: Machine,
-            ) -> Option<Box<dyn Forecast>> {
-                match self {
-                    $($(#[$gate])* Class::$operation(class) => {
-                        operation::Class::forecast(class, schedule, constants, machine)
-                    })+
-                }
-            }
+                /// The families that serve it on `arch`, best first.
+                fn families(&self, arch: Arch) -> &'static [Family];
 
-            /// Whether `schedule` compiles without spills and runs for this class on `arch`.
-            ///
-            /// # Errors
-            /// The first broken rule.
-            pub fn check(&self, schedule: &Schedule, arch: Arch) -> Result<(), BrokenRule> {
-                match self {
-                    $($(#[$gate])* Class::$operation(class) => operation::Class::check(class, schedule, arch),)+
-                }
-            }
+                /// What only Hopper has for it, as the end of a sentence, where no family serves it on other archs.
+                fn missing_on_the_oldest(&self) -> Option<String>;
 
-            /// The launch of the kernel called `symbol` that computes problems of this class by `schedule`.
-            ///
-            /// # Errors
-            /// The schedule is of another operation's family.
-            pub fn plan(&self, schedule: &Schedule, symbol: String) -> Result<LaunchPlan, OtherFamily> {
-                match self {
-                    $($(#[$gate])* Class::$operation(class) => operation::Class::plan(class, schedule, symbol),)+
-                }
-            }
+                /// Those of them whose schedules a search of a shape chooses from.
+                fn searched_families(&self, arch: Arch) -> &'static [Family];
 
-            /// Small extents at which all that `schedule` does comes to pass, the most telling first.
-            ///
-            /// # Errors
-            /// The schedule is of another operation's family.
-            pub fn probes(&self, schedule: &Schedule) -> Result<Vec<Extents>, OtherFamily> {
-                match self {
-                    $($(#[$gate])* Class::$operation(class) => operation::Class::probes(class, schedule),)+
-                }
-            }
+                /// The schedules of `family` that a search chooses from on `arch`: all valid, in a fixed order.
+                fn schedules(&self, family: Family, arch: Arch) -> Vec<Schedule>;
 
-            /// Where the part with that number lies along each axis of a grid of `parts`, in the order in which clusters
-            /// take them.
-            pub fn part(&self, schedule: &Schedule, number: u64, parts: &[u32]) -> Vec<u32> {
-                match self {
-                    $($(#[$gate])* Class::$operation(class) => operation::Class::part(class, schedule, number, parts),)+
-                }
+                /// The schedule that is safe on `arch` when nothing was tuned.
+                fn default_schedule(&self, arch: Arch) -> Schedule;
+
+                /// Schedules that together serve any extents on `arch` where the config has none; may be none.
+                fn portfolio(&self, arch: Arch) -> Vec<Schedule>;
+
+                /// Schedules that are carried beside a portfolio of the config, and never without one; may be none.
+                fn beside_portfolio(&self, arch: Arch) -> Vec<Schedule>;
+
+                /// The GPUs on which [`portfolio`](Self::portfolio) was measured; none: estimates.
+                fn measured_on(&self, arch: Arch) -> &'static [&'static str];
+
+                /// What predicts the launches of the image of `schedule` on a GPU; none if nothing does.
+                fn forecast(&self, schedule: &Schedule, constants: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>>;
+
+                /// Whether `schedule` compiles without spills and runs for this class on `arch`.
+                ///
+                /// # Errors
+                /// The first broken rule.
+                fn check(&self, schedule: &Schedule, arch: Arch) -> Result<(), BrokenRule>;
+
+                /// The launch of the kernel called `symbol` that computes problems of this class by `schedule`.
+                ///
+                /// # Errors
+                /// The schedule is of another operation's family.
+                fn plan(&self, schedule: &Schedule, symbol: String) -> Result<LaunchPlan, OtherFamily>;
+
+                /// Small extents at which all that `schedule` does comes to pass, the most telling first.
+                ///
+                /// # Errors
+                /// The schedule is of another operation's family.
+                fn probes(&self, schedule: &Schedule) -> Result<Vec<Extents>, OtherFamily>;
+
+                /// Where the part with that number lies along each axis of a grid of `parts`, in the order in which clusters
+                /// take them.
+                fn part(&self, schedule: &Schedule, number: u64, parts: &[u32]) -> Vec<u32>;
             }
         }
 

@@ -7,7 +7,7 @@ mod plan;
 mod problem;
 mod schedule;
 
-pub use problem::{Class, DIMS, LARGEST_TOP_K, MOST_EXPERTS, Problem};
+pub use problem::{Class, DIMS, LARGEST_TOP_K, MOST_EXPERTS, Problem, extents};
 pub use schedule::{RULES, Schedule};
 
 #[cfg(test)]

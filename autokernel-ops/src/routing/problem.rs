@@ -2,11 +2,20 @@
 
 use std::fmt;
 
-use autokernel_core::{Dim, Dimension, Dtype, Operand, Passed, Role, Signature, dim};
+use autokernel_core::{Dim, Dimension, Dtype, Extents, Operand, Passed, Role, Signature, dim};
 use serde::{Deserialize, Serialize};
 
 /// The dimensions, in order: choices are the experts of each token.
 pub const DIMS: [Dim; 3] = [dim("tokens"), dim("experts"), dim("top_k")];
+
+/// The extents of so many tokens, each computed by `choices` of `experts`.
+///
+/// ```
+/// assert_eq!(autokernel_ops::routing::extents(4096, 64, 6).to_string(), "4096x64x6");
+/// ```
+pub const fn extents(tokens: u32, experts: u32, choices: u32) -> Extents {
+    Extents::new([(DIMS[0], tokens), (DIMS[1], experts), (DIMS[2], choices)])
+}
 
 pub(super) const TOKENS: u8 = 0;
 const EXPERTS: u8 = 1;

@@ -52,8 +52,7 @@ fn it_is_written_and_read_with_its_operation_as_every_problem() {
 #[test]
 fn the_page_of_schedules_has_every_knob_and_rule() {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schedules.md")).unwrap();
-    let knobs =
-        Schedule::KNOBS.iter().map(|knob| format!("| `{}` | {} | {} |", knob.name, knob.legal, knob.meaning.concat()));
+    let knobs = Schedule::KNOBS.iter().map(|knob| format!("| `{}` | {} | {} |", knob.name, knob.legal, knob.meaning()));
     let rules = super::RULES.iter().map(|rule| format!("| `{}` | {} |", rule.name, rule.words));
     for line in knobs.chain(rules) {
         assert!(page.contains(&line), "docs/schedules.md lacks the line\n{line}");

@@ -6,7 +6,6 @@ mod complaint;
 mod declare;
 pub mod emit;
 mod joined;
-mod knobs;
 mod lanes;
 mod lower;
 mod operation;

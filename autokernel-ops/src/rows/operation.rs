@@ -193,6 +193,10 @@ impl operation::Class for Class {
         portable.map(Schedule::from).chain(rings.into_iter().map(Schedule::from)).collect()
     }
 
+    fn measured_on(&self, arch: Arch) -> &'static [&'static str] {
+        if arch == Arch::SM_90A { &["NVIDIA H200", "NVIDIA H100 80GB HBM3"] } else { &[] }
+    }
+
     fn forecast(&self, schedule: &Schedule, _: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>> {
         Some(Typed::try_from(schedule).ok()?.forecast(self, machine))
     }

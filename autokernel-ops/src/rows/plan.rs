@@ -21,6 +21,10 @@ const ROWS: u8 = 0;
 const COLUMNS: u8 = 1;
 
 /// The extents of `rows` rows of `columns` elements.
+///
+/// ```
+/// assert_eq!(autokernel_ops::rows::plan::extents(128, 4096).to_string(), "128x4096");
+/// ```
 pub const fn extents(rows: u32, columns: u32) -> Extents {
     Extents::new([(DIMS[0], rows), (DIMS[1], columns)])
 }

@@ -1,39 +1,24 @@
 //! A schedule of one of the kernel families, with its knobs by name: what the room tells of either.
 
-use std::fmt;
-
-use autokernel_core::{Arch, LaunchPlan};
+use autokernel_core::LaunchPlan;
 
 use super::plan::Shape;
 use super::problem::{Class, Problem};
 use super::sm80::{self, Sm80Schedule};
 use super::sm90::{self, Sm90Schedule};
-use crate::family::OtherFamily;
 use crate::forecast::{Forecast, Machine};
-use crate::rule::BrokenRule;
+use crate::schedule::typed_schedules;
 use crate::source::KernelSource;
 
-/// A schedule of one of the kernel families.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Schedule {
+typed_schedules! {
+    Class;
     /// Threads load what they read; sm_80 and later.
-    Sm80(Sm80Schedule),
+    Sm80(Sm80Schedule, sm80::RULES),
     /// Bulk copies bring rows; sm_90a alone.
-    Sm90(Sm90Schedule),
+    Sm90(Sm90Schedule, sm90::RULES),
 }
 
 impl Schedule {
-    /// Whether it compiles without spills and runs.
-    ///
-    /// # Errors
-    /// The first broken rule.
-    pub fn check(&self, class: &Class, arch: Arch) -> Result<(), BrokenRule> {
-        match self {
-            Schedule::Sm80(schedule) => schedule.check(class, arch),
-            Schedule::Sm90(schedule) => schedule.check(class, arch),
-        }
-    }
-
     /// The kernel that computes `problem`, and its launch.
     pub fn kernel(&self, problem: &Problem) -> (KernelSource, LaunchPlan) {
         match self {
@@ -71,45 +56,6 @@ impl Schedule {
         match self {
             Schedule::Sm80(schedule) => Box::new(sm80::Image { class: class.clone(), schedule, machine }),
             Schedule::Sm90(schedule) => Box::new(sm90::Image::new(class, schedule, machine)),
-        }
-    }
-}
-
-impl fmt::Display for Schedule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Schedule::Sm80(schedule) => schedule.fmt(f),
-            Schedule::Sm90(schedule) => schedule.fmt(f),
-        }
-    }
-}
-
-impl From<Sm80Schedule> for Schedule {
-    fn from(schedule: Sm80Schedule) -> Self {
-        Schedule::Sm80(schedule)
-    }
-}
-
-impl From<Sm90Schedule> for Schedule {
-    fn from(schedule: Sm90Schedule) -> Self {
-        Schedule::Sm90(schedule)
-    }
-}
-
-impl TryFrom<&crate::Schedule> for Schedule {
-    type Error = OtherFamily;
-
-    fn try_from(schedule: &crate::Schedule) -> Result<Self, OtherFamily> {
-        let portable = Sm80Schedule::try_from(schedule).map(Schedule::Sm80);
-        portable.or_else(|_| Sm90Schedule::try_from(schedule).map(Schedule::Sm90))
-    }
-}
-
-impl From<Schedule> for crate::Schedule {
-    fn from(schedule: Schedule) -> Self {
-        match schedule {
-            Schedule::Sm80(schedule) => schedule.into(),
-            Schedule::Sm90(schedule) => schedule.into(),
         }
     }
 }

@@ -5,65 +5,24 @@ use std::fmt;
 use autokernel_core::Arch;
 
 use super::problem::Class;
-use crate::knob::{At, Kind, Knob};
+use crate::knob::schedule;
 use crate::rule::Rule;
-use crate::search::Search;
 
-/// A block copies a part of a row, each thread several elements of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Schedule {
-    /// Threads of a block.
-    pub threads: u32,
-    /// Elements that a thread copies.
-    pub items: u32,
-    /// Whether the blocks begin with the last part.
-    pub backwards: bool,
+schedule! {
+    /// A block copies a part of a row, each thread several elements of it.
+    Schedule {
+        /// Threads of a block.
+        threads: u32, "32, 64, 128, 256, 512, 1024", "256.";
+        /// Elements that a thread copies.
+        items: u32, "1 … 16", "4.";
+        /// Whether the blocks begin with the last part.
+        @Launch backwards: bool, "`false`, `true`", "`false`.";
+    }
 }
-
-const KNOB: Knob = Knob {
-    name: "threads",
-    path_v1: "threads",
-    at: At::Image,
-    kind: Kind::Number,
-    absent: None,
-    told_by: None,
-    meaning: &["Threads of a block."],
-    legal: "32, 64, 128, 256, 512, 1024",
-    advice: "256.",
-    search: Search::PLAIN,
-};
 
 impl Schedule {
     /// How the family works, in a paragraph.
     pub const ABOUT: &str = "A block copies a part of a row, each thread several elements of it.";
-
-    /// Its knobs.
-    pub const KNOBS: &[Knob] = &[
-        KNOB,
-        Knob {
-            name: "items", path_v1: "items", meaning: &["Elements that a thread copies."], legal: "1 … 16", ..KNOB
-        },
-        Knob {
-            name: "backwards",
-            path_v1: "backwards",
-            at: At::Launch,
-            kind: Kind::Flag,
-            meaning: &["Whether the blocks begin with the last part."],
-            legal: "`false`, `true`",
-            ..KNOB
-        },
-    ];
-
-    /// The values of its knobs.
-    pub fn codes(&self) -> impl Iterator<Item = u16> {
-        [self.threads as u16, self.items as u16, u16::from(self.backwards)].into_iter()
-    }
-
-    /// The schedule whose knobs have these values.
-    pub fn from_codes(codes: &[u16]) -> Option<Self> {
-        let &[threads, items, backwards] = codes else { return None };
-        Some(Schedule { threads: threads.into(), items: items.into(), backwards: backwards == 1 })
-    }
 
     /// Registers of a thread, about.
     pub fn registers(&self) -> u32 {

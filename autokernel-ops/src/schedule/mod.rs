@@ -3,11 +3,14 @@
 mod json;
 #[cfg(feature = "schema")]
 mod schema;
+mod typed;
 
 use std::fmt;
 
 use crate::family::Family;
 use crate::knob::{At, Knob};
+
+pub(crate) use typed::typed_schedules;
 
 /// The most knobs that a family has.
 pub const MAX_KNOBS: usize = 16;

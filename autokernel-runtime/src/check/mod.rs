@@ -1,29 +1,16 @@
 //! The one place where the operands of a launch are checked: against the signature, and so against each other.
 
 pub(crate) mod checked;
+mod extents;
 
-use autokernel_core::{Coarse, OWN_AXIS};
+use self::extents::{ARGUMENT_AXES, BATCH_AXES, countable, extents};
 
 use crate::{Argument, Device, Error, Extents, Operand, Passed, Result, Role, Signature};
 
-/// The largest size of a dimension that a kernel takes.
-///
-/// Kernels count in 32-bit signed integers and round up to whole tiles; the gap to 2³¹ leaves room for that.
-pub const MAX_EXTENT: u32 = i32::MAX as u32 - 0xffff;
+pub use extents::MAX_EXTENT;
 
-/// The axes of an argument, of a matrix the last two. An operand of one axis is given as a matrix of one row.
-const ARGUMENT_AXES: usize = 4;
-/// The axes of a batch of matrices.
-const BATCH_AXES: usize = 3;
 /// The axes of a matrix.
 const MATRIX_AXES: usize = 2;
-
-/// Where a dimension was first met: an operand, and which of the axes of its argument.
-#[derive(Clone, Copy)]
-struct Place {
-    operand: usize,
-    axis: usize,
-}
 
 /// Everything that a launch on `device` is checked for; gives the extents that its operands have together.
 ///
@@ -109,119 +96,6 @@ fn check_kinds(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) 
     Ok(())
 }
 
-/// The size of each dimension, wherever an operand has it along an axis.
-fn extents(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) -> Result<Extents> {
-    let mut found = [None::<(usize, Place)>; autokernel_core::MAX_RANK];
-    let mut ragged = Vec::new();
-    for (at, (operand, argument)) in signature.operands.iter().zip(arguments).enumerate() {
-        let axes = ARGUMENT_AXES.saturating_sub(operand.axes.len())..ARGUMENT_AXES;
-        for (&dim, axis) in operand.axes.iter().zip(axes) {
-            let (mut size, place) = (argument.layout().shape()[axis], Place { operand: at, axis });
-            if operand.passed == Passed::Bounds {
-                let missing =
-                    || format!("`{}` is empty; bounds are one more than the parts between them", operand.name);
-                let refused = || Error::Operands { kernel: kernel.to_owned(), reason: missing() };
-                size = size.checked_sub(1).ok_or_else(refused)?;
-            }
-            // Of what stands for several indices there are fewer.
-            let first_axis = ARGUMENT_AXES.saturating_sub(operand.axes.len());
-            if let Some(&Coarse { indices, together, is_ragged, .. }) = signature.coarse(at, axis - first_axis) {
-                whole_units(kernel, &operand.name, size, together)?;
-                if is_ragged {
-                    ragged.push((dim, place, size, indices));
-                    continue;
-                }
-                size = size.saturating_mul(indices as usize);
-            }
-            if dim == OWN_AXIS {
-                countable(kernel, size, || format!("the size of `{}`", operand.name))?;
-                continue;
-            }
-            let slot = found.get_mut(usize::from(dim)).ok_or_else(|| no_dimension(kernel, operand, dim))?;
-            match *slot {
-                None => *slot = Some((size, place)),
-                Some((known, _)) if known == size => {}
-                Some((known, first)) => {
-                    let dim = signature.dims.get(usize::from(dim)).map_or(String::new(), |dim| dim.name.to_string());
-                    let [first, second] = [first, place].map(|place| describe(signature, arguments, place));
-                    let kernel = kernel.to_owned();
-                    return Err(Error::ShapeMismatch { kernel, dim, first, second, sizes: (known, size) });
-                }
-            }
-        }
-    }
-    for (dim, place, size, indices) in ragged {
-        let whole = found.get(usize::from(dim)).copied().flatten();
-        let expected = whole.map_or(size, |(whole, _)| whole.div_ceil(indices.max(1) as usize));
-        if size != expected {
-            let place = describe(signature, arguments, place);
-            let dim = signature.dims.get(usize::from(dim)).map_or(String::new(), |dim| dim.name.to_string());
-            let reason =
-                format!("{place} are {size}, and {expected} blocks of {indices} cover `{dim}`; pass one for each");
-            return Err(Error::Operands { kernel: kernel.to_owned(), reason });
-        }
-    }
-    // A dimension that no operand has along an axis was compiled in, or counts as 1.
-    let sizes = || {
-        signature.dims.iter().zip(&found).map(|(dimension, found)| {
-            (dimension.name, found.map_or(dimension.known.unwrap_or(1) as usize, |(size, _)| size))
-        })
-    };
-    for (dim, size) in sizes() {
-        countable(kernel, size, || format!("`{dim}`"))?;
-    }
-    Extents::collect(sizes().map(|(dim, size)| (dim, size as u32))).ok_or_else(|| Error::Operands {
-        kernel: kernel.to_owned(),
-        reason: "its signature names a dimension twice".to_owned(),
-    })
-}
-
-/// Refuses a part of elements that stand for what they do together.
-fn whole_units(kernel: &str, operand: &str, size: usize, together: u32) -> Result<()> {
-    if size.is_multiple_of(together.max(1) as usize) {
-        return Ok(());
-    }
-    let reason = format!(
-        "rows of `{operand}` have {size} elements, and {together} stand together; pass whole rows of what `pack` gave"
-    );
-    Err(Error::Operands { kernel: kernel.to_owned(), reason })
-}
-
-/// `the columns of `a` (2x3)`.
-fn describe(signature: &Signature, arguments: &[Argument<'_>], place: Place) -> String {
-    let (Some(operand), Some(argument)) = (signature.operands.get(place.operand), arguments.get(place.operand)) else {
-        return String::new();
-    };
-    let [first, second, rows, columns] = argument.layout().shape();
-    let axis = if place.axis + 1 == ARGUMENT_AXES { "columns" } else { "rows" };
-    let number = (place.axis + operand.axes.len()).saturating_sub(ARGUMENT_AXES);
-    match operand.axes.len() {
-        1 if operand.passed == Passed::Bounds => format!("the length of `{}`, less one", operand.name),
-        1 => format!("the length of `{}`", operand.name),
-        2 => format!("the {axis} of `{}` ({rows}x{columns})", operand.name),
-        BATCH_AXES if argument.layout().is_heads => {
-            format!("axis {} of `{}` ({first}x{second}x{rows}x{columns})", place.axis, operand.name)
-        }
-        BATCH_AXES if number == 0 => format!("the matrices of `{}` ({second}x{rows}x{columns})", operand.name),
-        BATCH_AXES => format!("the {axis} of `{}` ({second}x{rows}x{columns})", operand.name),
-        _ => format!("axis {number} of `{}` ({first}x{second}x{rows}x{columns})", operand.name),
-    }
-}
-
-/// Refuses a size that a kernel cannot count.
-fn countable(kernel: &str, size: usize, what: impl FnOnce() -> String) -> Result<()> {
-    if size <= MAX_EXTENT as usize {
-        return Ok(());
-    }
-    let what = format!("{} of kernel `{kernel}`", what());
-    Err(Error::TooLarge { what, given: size as u128, max: u128::from(MAX_EXTENT) })
-}
-
-fn no_dimension(kernel: &str, operand: &Operand, dim: u8) -> Error {
-    let reason = format!("`{}` has a dimension number {dim}, which its signature does not", operand.name);
-    Error::Operands { kernel: kernel.to_owned(), reason }
-}
-
 /// Extents as somebody wrote them, in the signature's order.
 ///
 /// # Errors
@@ -300,7 +174,7 @@ fn elsewhere(kernel: &str, operand: &Operand, left: String, right: String) -> Er
 
 #[cfg(test)]
 mod tests {
-    use autokernel_core::Dimension;
+    use autokernel_core::{Coarse, Dimension};
 
     use super::*;
     use crate::{Dtype, Element, Heads, Matrix, Scalar, dim};

@@ -1,22 +1,18 @@
 //! Elements in host memory, of whatever type.
 
-use half::{bf16, f16};
-
 use crate::operands::layout::Layout;
+use crate::operands::types::{for_each_type, with_view};
 use crate::operands::view::{Storage, StorageMut};
-use crate::{AnyView, AnyViewMut, Device, Error, Number, Result, e4m3, e5m2, i4x2};
+use crate::{AnyView, AnyViewMut, Device, Error, Number, Result};
 
-/// What is read.
-#[derive(Clone, Copy)]
-pub(super) enum Elements<'a> {
-    Bf16(&'a [bf16]),
-    F16(&'a [f16]),
-    F32(&'a [f32]),
-    E4m3(&'a [e4m3]),
-    E5m2(&'a [e5m2]),
-    I8(&'a [i8]),
-    I4x2(&'a [i4x2]),
-    I32(&'a [i32]),
+type Slice<'a, T> = &'a [T];
+type SliceMut<'a, T> = &'a mut [T];
+
+for_each_type! {
+    declare
+    /// What is read.
+    #[derive(Clone, Copy)]
+    pub(super) enum Elements<'a> of Slice
 }
 
 impl<'a> Elements<'a> {
@@ -25,16 +21,7 @@ impl<'a> Elements<'a> {
     /// # Errors
     /// [`Error::DeviceMismatch`]: they are on a GPU.
     pub fn of(view: &'a AnyView<'_>) -> Result<(Self, Layout)> {
-        Ok(match view {
-            AnyView::Bf16(view) => (Elements::Bf16(host(&view.storage)?), view.layout),
-            AnyView::F16(view) => (Elements::F16(host(&view.storage)?), view.layout),
-            AnyView::F32(view) => (Elements::F32(host(&view.storage)?), view.layout),
-            AnyView::E4m3(view) => (Elements::E4m3(host(&view.storage)?), view.layout),
-            AnyView::E5m2(view) => (Elements::E5m2(host(&view.storage)?), view.layout),
-            AnyView::I8(view) => (Elements::I8(host(&view.storage)?), view.layout),
-            AnyView::I4x2(view) => (Elements::I4x2(host(&view.storage)?), view.layout),
-            AnyView::I32(view) => (Elements::I32(host(&view.storage)?), view.layout),
-        })
+        Ok(with_view!(AnyView to Elements, view, (view, of) => (of(host(&view.storage)?), view.layout)))
     }
 
     /// The element at `place`.
@@ -50,29 +37,14 @@ impl<'a> Elements<'a> {
             return;
         }
         let range = start..start + target.len();
-        match self {
-            Elements::Bf16(data) => Number::widen(&data[range], target),
-            Elements::F16(data) => Number::widen(&data[range], target),
-            Elements::F32(data) => Number::widen(&data[range], target),
-            Elements::E4m3(data) => Number::widen(&data[range], target),
-            Elements::E5m2(data) => Number::widen(&data[range], target),
-            Elements::I8(data) => Number::widen(&data[range], target),
-            Elements::I4x2(data) => Number::widen(&data[range], target),
-            Elements::I32(data) => Number::widen(&data[range], target),
-        }
+        with_view!(Elements, self, data => Number::widen(&data[range], target));
     }
 }
 
-/// What is written.
-pub(super) enum ElementsMut<'a> {
-    Bf16(&'a mut [bf16]),
-    F16(&'a mut [f16]),
-    F32(&'a mut [f32]),
-    E4m3(&'a mut [e4m3]),
-    E5m2(&'a mut [e5m2]),
-    I8(&'a mut [i8]),
-    I32(&'a mut [i32]),
-    I4x2(&'a mut [i4x2]),
+for_each_type! {
+    declare
+    /// What is written.
+    pub(super) enum ElementsMut<'a> of SliceMut
 }
 
 impl<'a> ElementsMut<'a> {
@@ -81,45 +53,18 @@ impl<'a> ElementsMut<'a> {
     /// # Errors
     /// [`Error::DeviceMismatch`]: they are on a GPU.
     pub fn of(view: &'a mut AnyViewMut<'_>) -> Result<(Self, Layout)> {
-        Ok(match view {
-            AnyViewMut::Bf16(view) => (ElementsMut::Bf16(host_mut(&mut view.storage)?), view.layout),
-            AnyViewMut::F16(view) => (ElementsMut::F16(host_mut(&mut view.storage)?), view.layout),
-            AnyViewMut::F32(view) => (ElementsMut::F32(host_mut(&mut view.storage)?), view.layout),
-            AnyViewMut::E4m3(view) => (ElementsMut::E4m3(host_mut(&mut view.storage)?), view.layout),
-            AnyViewMut::E5m2(view) => (ElementsMut::E5m2(host_mut(&mut view.storage)?), view.layout),
-            AnyViewMut::I8(view) => (ElementsMut::I8(host_mut(&mut view.storage)?), view.layout),
-            AnyViewMut::I32(view) => (ElementsMut::I32(host_mut(&mut view.storage)?), view.layout),
-            AnyViewMut::I4x2(view) => (ElementsMut::I4x2(host_mut(&mut view.storage)?), view.layout),
-        })
+        Ok(with_view!(AnyViewMut to ElementsMut, view, (view, of) => (of(host_mut(&mut view.storage)?), view.layout)))
     }
 
     /// Those before an element, and the others.
     pub fn split_at(self, at: usize) -> (Self, Self) {
-        match self {
-            ElementsMut::Bf16(data) => halves(data, at, ElementsMut::Bf16),
-            ElementsMut::F16(data) => halves(data, at, ElementsMut::F16),
-            ElementsMut::F32(data) => halves(data, at, ElementsMut::F32),
-            ElementsMut::E4m3(data) => halves(data, at, ElementsMut::E4m3),
-            ElementsMut::E5m2(data) => halves(data, at, ElementsMut::E5m2),
-            ElementsMut::I8(data) => halves(data, at, ElementsMut::I8),
-            ElementsMut::I32(data) => halves(data, at, ElementsMut::I32),
-            ElementsMut::I4x2(data) => halves(data, at, ElementsMut::I4x2),
-        }
+        with_view!(ElementsMut to ElementsMut, self, (data, of) => halves(data, at, of))
     }
 
     /// Rounds the values to the elements from `start` on.
     pub fn narrow(&mut self, start: usize, values: &[f32]) {
         let range = start..start + values.len();
-        match self {
-            ElementsMut::Bf16(data) => Number::narrow(values, &mut data[range]),
-            ElementsMut::F16(data) => Number::narrow(values, &mut data[range]),
-            ElementsMut::F32(data) => Number::narrow(values, &mut data[range]),
-            ElementsMut::E4m3(data) => Number::narrow(values, &mut data[range]),
-            ElementsMut::E5m2(data) => Number::narrow(values, &mut data[range]),
-            ElementsMut::I8(data) => Number::narrow(values, &mut data[range]),
-            ElementsMut::I32(data) => Number::narrow(values, &mut data[range]),
-            ElementsMut::I4x2(data) => Number::narrow(values, &mut data[range]),
-        }
+        with_view!(ElementsMut, self, data => Number::narrow(values, &mut data[range]));
     }
 }
 

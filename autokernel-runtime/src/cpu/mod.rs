@@ -17,6 +17,7 @@ mod operands;
 mod output;
 mod parallel;
 mod picks;
+mod reductions;
 mod routing;
 mod rows;
 mod sequences;
@@ -31,6 +32,7 @@ pub use matmul_body::{GroupScales, Tables, matmul_body, matmul_body_with};
 pub use matmul_many::{Groups, matmul_body_of_batch, matmul_body_of_groups};
 pub use operands::RowFunction;
 pub use picks::{Columns, Pick};
+pub use reductions::{partners, row_max, row_mean, row_min, row_sum};
 pub use routing::routing;
 pub use rows::rows;
 

@@ -1,17 +1,31 @@
 //! What NVIDIA publishes of GPUs: enough to reason about a kernel without the GPU.
 
-mod multiprocessor;
 mod peak;
 mod sheet;
 mod table;
 
-pub use multiprocessor::Multiprocessor;
 pub use peak::Peak;
 pub use sheet::Datasheet;
+
+use crate::ComputeCapability;
 
 impl Datasheet {
     /// Every GPU that is known here, oldest first.
     pub const ALL: &'static [Datasheet] = table::ALL;
+
+    /// The datasheet that stands for GPUs of that compute capability, of its whole generation, or of a generation that is not known
+    /// here: of these an H100's.
+    pub(crate) fn like(capability: ComputeCapability) -> &'static Self {
+        let key = match (capability.major, capability.minor) {
+            (8, 0 | 7) => "a100",
+            (8, 9) => "rtx4090",
+            (8, _) => "rtx3090",
+            (10 | 11, _) => "b200",
+            (12, _) => "rtx5090",
+            _ => "h100",
+        };
+        Self::ALL.iter().find(|sheet| sheet.key == key).expect("these have rows")
+    }
 
     /// The datasheet of the GPU that the driver calls `name`.
     pub fn of_driver_name(name: &str) -> Option<&'static Self> {
@@ -44,8 +58,8 @@ mod tests {
         let capability = (sheet.capability.major, sheet.capability.minor);
         match (capability, sheet.key.starts_with("rtx")) {
             ((7, 0), _) => 1024.0,
-            ((8, 6 | 9), true) => 512.0,
-            ((8, 6 | 9), false) => 1024.0,
+            ((8, 6 | 9) | (12, 0), true) => 512.0,
+            ((8, 6 | 9) | (12, 0), false) => 1024.0,
             ((8, 0), _) => 2048.0,
             ((9, 0), _) => 4096.0,
             _ => 8192.0,
@@ -78,6 +92,12 @@ mod tests {
         assert_eq!(key("NVIDIA L40S"), Some("l40s"));
         assert_eq!(key("NVIDIA H100 80GB HBM3"), Some("h100"));
         assert_eq!(key("NVIDIA H100 PCIe"), Some("h100-pcie"));
+        assert_eq!(key("NVIDIA H100 NVL"), Some("h100-nvl"));
+        assert_eq!(key("NVIDIA GH200 480GB"), Some("gh200"));
+        assert_eq!(key("NVIDIA RTX 6000 Ada Generation"), Some("6000-ada"));
+        assert_eq!(key("NVIDIA GeForce RTX 5090"), Some("rtx5090"));
+        assert_eq!(key("NVIDIA RTX PRO 6000 Blackwell Server Edition"), Some("pro6000"));
+        assert_eq!(key("NVIDIA H20"), None);
         assert_eq!(key("NVIDIA A10G"), None);
         assert_eq!(key("NVIDIA L40"), None);
         assert_eq!(key("Quadro K2000"), None);
@@ -89,6 +109,15 @@ mod tests {
             assert_eq!(Datasheet::find(name).map(|sheet| sheet.key), Some("rtx4090"), "{name}");
         }
         assert_eq!(Datasheet::find("rtx"), None);
+    }
+
+    #[test]
+    fn every_capability_has_a_gpu_of_its_generation_that_stands_for_it() {
+        for sheet in Datasheet::ALL.iter().filter(|sheet| sheet.capability >= ComputeCapability::new(8, 0)) {
+            assert_eq!(Datasheet::like(sheet.capability).capability, sheet.capability, "{}", sheet.key);
+        }
+        assert_eq!(Datasheet::like(ComputeCapability::new(9, 0)).key, "h100");
+        assert_eq!(Datasheet::like(ComputeCapability::new(13, 0)).key, "h100");
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! A row of the table of GPUs.
 
-use super::multiprocessor::Multiprocessor;
 use super::peak::Peak;
-use crate::ComputeCapability;
+use crate::{ComputeCapability, Multiprocessor};
 
 /// A GPU as its datasheet describes it. Rates are dense: without sparsity.
 #[derive(Debug, Clone, Copy, PartialEq)]

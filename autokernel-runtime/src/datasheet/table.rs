@@ -1,9 +1,8 @@
 //! The GPUs, oldest first.
 
-use super::multiprocessor::Multiprocessor;
 use super::peak::Peak;
 use super::sheet::Datasheet;
-use crate::ComputeCapability;
+use crate::{ComputeCapability, Multiprocessor};
 
 /// A row of the table, without what its compute capability decides.
 struct Row {
@@ -98,6 +97,28 @@ pub(super) const ALL: &[Datasheet] = &[
         source: "NVIDIA A10 Tensor Core GPU datasheet",
     }),
     sheet(Row {
+        key: "a40",
+        name: "NVIDIA A40",
+        capability: cc(8, 6),
+        sm_count: 84,
+        clock_mhz: 1740.0,
+        bandwidth_gb_s: 696.0,
+        l2_mib: 6,
+        peak: Peak::new(149.7, 74.8),
+        source: "NVIDIA A40 datasheet",
+    }),
+    sheet(Row {
+        key: "a6000",
+        name: "RTX A6000",
+        capability: cc(8, 6),
+        sm_count: 84,
+        clock_mhz: 1800.0,
+        bandwidth_gb_s: 768.0,
+        l2_mib: 6,
+        peak: Peak::new(154.8, 77.4),
+        source: "NVIDIA Ampere GA102 GPU architecture whitepaper",
+    }),
+    sheet(Row {
         key: "rtx3090",
         name: "RTX 3090",
         capability: cc(8, 6),
@@ -129,6 +150,17 @@ pub(super) const ALL: &[Datasheet] = &[
         l2_mib: 96,
         peak: Peak::with_fp8(362.05, 183.0),
         source: "NVIDIA L40S datasheet",
+    }),
+    sheet(Row {
+        key: "6000-ada",
+        name: "RTX 6000 Ada Generation",
+        capability: cc(8, 9),
+        sm_count: 142,
+        clock_mhz: 2505.0,
+        bandwidth_gb_s: 960.0,
+        l2_mib: 96,
+        peak: Peak::with_fp8(364.2, 182.1),
+        source: "NVIDIA Ada GPU architecture whitepaper",
     }),
     sheet(Row {
         key: "rtx4090",
@@ -164,6 +196,28 @@ pub(super) const ALL: &[Datasheet] = &[
         source: "NVIDIA H100 Tensor Core GPU datasheet, halved: it gives rates with sparsity; Hopper whitepaper",
     }),
     sheet(Row {
+        key: "h100-nvl",
+        name: "H100 NVL",
+        capability: cc(9, 0),
+        sm_count: 132,
+        clock_mhz: 1545.0,
+        bandwidth_gb_s: 3900.0,
+        l2_mib: 50,
+        peak: Peak::with_fp8(835.5, 417.5),
+        source: "NVIDIA H100 Tensor Core GPU datasheet, halved: it gives rates with sparsity; the clock as these rates have it",
+    }),
+    sheet(Row {
+        key: "gh200",
+        name: "GH200 480GB",
+        capability: cc(9, 0),
+        sm_count: 132,
+        clock_mhz: 1830.0,
+        bandwidth_gb_s: 4000.0,
+        l2_mib: 60,
+        peak: Peak::with_fp8(989.4, 494.7),
+        source: "NVIDIA GH200 Grace Hopper Superchip datasheet (HBM3), halved: it gives rates with sparsity; Grace Hopper whitepaper",
+    }),
+    sheet(Row {
         key: "h200",
         name: "H200",
         capability: cc(9, 0),
@@ -184,5 +238,38 @@ pub(super) const ALL: &[Datasheet] = &[
         l2_mib: 126,
         peak: Peak::with_fp8(2250.0, 1125.0),
         source: "NVIDIA Blackwell datasheet (HGX B200), halved: it gives rates with sparsity; L2 as its driver reports it",
+    }),
+    sheet(Row {
+        key: "rtx5080",
+        name: "RTX 5080",
+        capability: cc(12, 0),
+        sm_count: 84,
+        clock_mhz: 2617.0,
+        bandwidth_gb_s: 960.0,
+        l2_mib: 64,
+        peak: Peak::with_fp8(112.6, 56.3),
+        source: "NVIDIA RTX Blackwell GPU architecture whitepaper",
+    }),
+    sheet(Row {
+        key: "rtx5090",
+        name: "RTX 5090",
+        capability: cc(12, 0),
+        sm_count: 170,
+        clock_mhz: 2407.0,
+        bandwidth_gb_s: 1792.0,
+        l2_mib: 96,
+        peak: Peak::with_fp8(209.5, 104.8),
+        source: "NVIDIA RTX Blackwell GPU architecture whitepaper",
+    }),
+    sheet(Row {
+        key: "pro6000",
+        name: "RTX PRO 6000 Blackwell",
+        capability: cc(12, 0),
+        sm_count: 188,
+        clock_mhz: 2617.0,
+        bandwidth_gb_s: 1792.0,
+        l2_mib: 128,
+        peak: Peak::with_fp8(503.8, 251.9),
+        source: "NVIDIA RTX PRO 6000 Blackwell datasheet; the rate as its multiprocessors have it at its clock",
     }),
 ];

@@ -11,7 +11,7 @@ impl Emulator {
     /// Which variant of a kernel serves some extents, in the signature's order, and why.
     pub fn plan<'k>(&self, descriptor: &'k KernelDescriptor, extents: &Extents) -> Result<Plan<'k>> {
         let target = target::of(self.emulation());
-        select::plan(descriptor, &Candidates::new(descriptor, target)?, target, extents)
+        select::plan(descriptor, &Candidates::new(descriptor, &target)?, &target, extents)
     }
 
     /// Launches a declared kernel on operands that were checked; gives the number of its variant.
@@ -25,8 +25,8 @@ impl Emulator {
         arguments: &mut [Argument<'_>],
     ) -> Result<usize> {
         let target = target::of(self.emulation());
-        let no_variant = || select::wrong_arch(descriptor, target);
-        let choice = Candidates::new(descriptor, target)?.choose(extents).ok_or_else(no_variant)?;
+        let no_variant = || select::wrong_arch(descriptor, &target);
+        let choice = Candidates::new(descriptor, &target)?.choose(extents).ok_or_else(no_variant)?;
         let variant = descriptor.variants.get(choice.variant).ok_or_else(no_variant)?;
         let ptx = variant.image.map_or(&b""[..], |images| images.ptx);
         let module = self.module(symbol(&variant.plan), ptx)?;

@@ -1,9 +1,12 @@
 //! The operands of a launch in the emulated GPU's memory, and back.
 
+use std::iter;
+
 use autokernel_emulator::{DevicePointer, Gpu};
 
 use crate::emulation::emulated;
 use crate::launch::{MAX_OPERANDS, Region};
+use crate::operands::types::with_view;
 use crate::operands::view::{Storage, StorageMut};
 use crate::{AnyView, AnyViewMut, Argument, Error, Result, Role, Signature, e4m3, e5m2, i4x2};
 
@@ -66,61 +69,73 @@ impl Placed {
     }
 }
 
-/// The bytes of the elements in host memory, and the address of the first.
-macro_rules! bytes_of {
-    ($data:expr) => {
-        bytes_of!($data, |element| element.to_le_bytes())
-    };
-    ($data:expr, $bytes:expr) => {
-        ($data.iter().flat_map($bytes).collect(), $data.as_ptr().addr() as u64)
-    };
-}
-
 /// What an operand holds, from its first element to its last, and the host's address of it.
 fn read(argument: &Argument<'_>) -> Result<(Vec<u8>, u64)> {
     debug_assert!(matches!(argument.role(), Role::Input | Role::Output));
-    Ok(match argument {
-        Argument::Read(AnyView::Bf16(view)) => bytes_of!(host(&view.storage)?),
-        Argument::Read(AnyView::F16(view)) => bytes_of!(host(&view.storage)?),
-        Argument::Read(AnyView::F32(view)) => bytes_of!(host(&view.storage)?),
-        Argument::Read(AnyView::E4m3(view)) => bytes_of!(host(&view.storage)?, |element| [element.to_bits()]),
-        Argument::Read(AnyView::E5m2(view)) => bytes_of!(host(&view.storage)?, |element| [element.to_bits()]),
-        Argument::Read(AnyView::I8(view)) => bytes_of!(host(&view.storage)?),
-        Argument::Read(AnyView::I4x2(view)) => bytes_of!(host(&view.storage)?),
-        Argument::Read(AnyView::I32(view)) => bytes_of!(host(&view.storage)?),
-        Argument::Write(AnyViewMut::Bf16(view)) => bytes_of!(host_mut(&view.storage)?),
-        Argument::Write(AnyViewMut::F16(view)) => bytes_of!(host_mut(&view.storage)?),
-        Argument::Write(AnyViewMut::F32(view)) => bytes_of!(host_mut(&view.storage)?),
-        Argument::Write(AnyViewMut::E4m3(view)) => bytes_of!(host_mut(&view.storage)?, |element| [element.to_bits()]),
-        Argument::Write(AnyViewMut::E5m2(view)) => bytes_of!(host_mut(&view.storage)?, |element| [element.to_bits()]),
-        Argument::Write(AnyViewMut::I8(view)) => bytes_of!(host_mut(&view.storage)?),
-        Argument::Write(AnyViewMut::I32(view)) => bytes_of!(host_mut(&view.storage)?),
-        Argument::Write(AnyViewMut::I4x2(view)) => bytes_of!(host_mut(&view.storage)?),
+    match argument {
+        Argument::Read(any) => with_view!(AnyView, any, view => host(&view.storage).map(bytes_of)),
+        Argument::Write(any) => with_view!(AnyViewMut, any, view => host_mut(&view.storage).map(bytes_of)),
         // Passed by value: nothing that a kernel could address.
-        Argument::Scalar(_) => (Vec::new(), 0),
-    })
+        Argument::Scalar(_) => Ok((Vec::new(), 0)),
+    }
+}
+
+/// The bytes of elements in host memory, and the address of the first.
+fn bytes_of<T: Bytes>(data: &[T]) -> (Vec<u8>, u64) {
+    (data.iter().flat_map(|element| element.to_bytes()).collect(), data.as_ptr().addr() as u64)
 }
 
 /// Writes what an output is to hold.
 fn write(output: &mut AnyViewMut<'_>, bytes: &[u8]) -> Result<()> {
-    match output {
-        AnyViewMut::Bf16(view) => fill(&mut view.storage, bytes, half::bf16::from_le_bytes),
-        AnyViewMut::F16(view) => fill(&mut view.storage, bytes, half::f16::from_le_bytes),
-        AnyViewMut::F32(view) => fill(&mut view.storage, bytes, f32::from_le_bytes),
-        AnyViewMut::E4m3(view) => fill(&mut view.storage, bytes, |[bits]| e4m3::from_bits(bits)),
-        AnyViewMut::E5m2(view) => fill(&mut view.storage, bytes, |[bits]| e5m2::from_bits(bits)),
-        AnyViewMut::I8(view) => fill(&mut view.storage, bytes, i8::from_le_bytes),
-        AnyViewMut::I32(view) => fill(&mut view.storage, bytes, i32::from_le_bytes),
-        AnyViewMut::I4x2(view) => fill(&mut view.storage, bytes, i4x2::from_le_bytes),
-    }
+    with_view!(AnyViewMut, output, view => fill(&mut view.storage, bytes))
 }
 
-fn fill<T, const N: usize>(storage: &mut StorageMut<'_, T>, bytes: &[u8], element: fn([u8; N]) -> T) -> Result<()> {
+fn fill<T: Bytes>(storage: &mut StorageMut<'_, T>, bytes: &[u8]) -> Result<()> {
     let StorageMut::Host(data) = storage else { return Err(ON_A_GPU) };
-    let (elements, _) = bytes.as_chunks::<N>();
-    data.iter_mut().zip(elements).for_each(|(slot, bytes)| *slot = element(*bytes));
+    data.iter_mut().zip(bytes.chunks_exact(size_of::<T>())).for_each(|(slot, bytes)| *slot = T::from_bytes(bytes));
     Ok(())
 }
+
+/// An element as it lies in memory.
+trait Bytes: Sized {
+    fn to_bytes(&self) -> impl Iterator<Item = u8>;
+    /// That of as many bytes as it has; of another number of them zero.
+    fn from_bytes(bytes: &[u8]) -> Self;
+}
+
+/// [`Bytes`] for types by the functions that give and take them.
+macro_rules! bytes {
+    ($($ty:ty),+: $to:ident, $from:ident) => {
+        $(impl Bytes for $ty {
+            fn to_bytes(&self) -> impl Iterator<Item = u8> {
+                self.$to().into_iter()
+            }
+
+            fn from_bytes(bytes: &[u8]) -> Self {
+                Self::$from(bytes.try_into().unwrap_or_default())
+            }
+        })+
+    };
+}
+
+bytes!(half::bf16, half::f16, f32, i8, i4x2, i32: to_le_bytes, from_le_bytes);
+
+/// [`Bytes`] for types of one byte.
+macro_rules! bits {
+    ($($ty:ty),+) => {
+        $(impl Bytes for $ty {
+            fn to_bytes(&self) -> impl Iterator<Item = u8> {
+                iter::once(self.to_bits())
+            }
+
+            fn from_bytes(bytes: &[u8]) -> Self {
+                Self::from_bits(bytes.first().copied().unwrap_or_default())
+            }
+        })+
+    };
+}
+
+bits!(e4m3, e5m2);
 
 fn host<'a, T>(storage: &'a Storage<'_, T>) -> Result<&'a [T]> {
     match storage {

@@ -16,6 +16,7 @@ use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop};
 
 use crate::driver::is_capturing;
+use crate::operands::types::with_view;
 use crate::operands::view::{Storage, StorageMut};
 use crate::{AnyView, AnyViewMut, Argument, Error, MatrixView, MatrixViewMut, Result};
 
@@ -51,22 +52,8 @@ impl<'s> Ordering<'s> {
     /// [`Error::NeedsGpu`] for one in host memory or a number, which has no address; or the driver's own error.
     pub fn take<'g>(&'g self, argument: &'g mut Argument<'_>) -> Result<Pointer<'g>> {
         match argument {
-            Argument::Read(AnyView::Bf16(view)) => self.read(view),
-            Argument::Read(AnyView::F16(view)) => self.read(view),
-            Argument::Read(AnyView::F32(view)) => self.read(view),
-            Argument::Read(AnyView::E4m3(view)) => self.read(view),
-            Argument::Read(AnyView::E5m2(view)) => self.read(view),
-            Argument::Read(AnyView::I8(view)) => self.read(view),
-            Argument::Read(AnyView::I4x2(view)) => self.read(view),
-            Argument::Read(AnyView::I32(view)) => self.read(view),
-            Argument::Write(AnyViewMut::Bf16(view)) => self.write(view),
-            Argument::Write(AnyViewMut::F16(view)) => self.write(view),
-            Argument::Write(AnyViewMut::F32(view)) => self.write(view),
-            Argument::Write(AnyViewMut::E4m3(view)) => self.write(view),
-            Argument::Write(AnyViewMut::E5m2(view)) => self.write(view),
-            Argument::Write(AnyViewMut::I8(view)) => self.write(view),
-            Argument::Write(AnyViewMut::I32(view)) => self.write(view),
-            Argument::Write(AnyViewMut::I4x2(view)) => self.write(view),
+            Argument::Read(any) => with_view!(AnyView, any, view => self.read(view)),
+            Argument::Write(any) => with_view!(AnyViewMut, any, view => self.write(view)),
             Argument::Scalar(_) => Err(IN_HOST_MEMORY),
         }
     }

@@ -126,7 +126,7 @@ impl AnyKernel {
             Backend::Emulated(emulator) => return emulator.plan(descriptor, &extents),
         };
         let loaded = self.loaded(descriptor, stream)?;
-        select::plan(descriptor, &loaded.candidates, loaded.target, &extents)
+        select::plan(descriptor, &loaded.candidates, &loaded.target, &extents)
     }
 
     /// # Safety

@@ -25,8 +25,8 @@ impl Loaded {
         let target = target_of(context)?;
         Ok(Self {
             context: context.clone(),
+            candidates: Candidates::new(descriptor, &target)?,
             target,
-            candidates: Candidates::new(descriptor, target)?,
             kernels: descriptor.variants.iter().map(|_| OnceLock::new()).collect(),
             loading: Mutex::new(()),
         })
@@ -47,7 +47,7 @@ impl Loaded {
         stream: &Arc<CudaStream>,
         extents: &Extents,
     ) -> Result<(Choice, &CompiledKernel)> {
-        let no_variant = || select::wrong_arch(descriptor, self.target);
+        let no_variant = || select::wrong_arch(descriptor, &self.target);
         let choice = self.candidates.choose(extents).ok_or_else(no_variant)?;
         // SAFETY: by the caller's promise.
         Ok((choice, unsafe { self.kernel(descriptor, stream, choice.variant) }?))
@@ -75,7 +75,7 @@ impl Loaded {
         stream: &Arc<CudaStream>,
         index: usize,
     ) -> Result<&CompiledKernel> {
-        let no_variant = || select::wrong_arch(descriptor, self.target);
+        let no_variant = || select::wrong_arch(descriptor, &self.target);
         let slot = self.kernels.get(index).ok_or_else(no_variant)?;
         if let Some(kernel) = slot.get() {
             return Ok(kernel);

@@ -180,9 +180,9 @@ mod tests {
     use autokernel_core::{Dimension, Grid, Residency};
 
     use super::*;
-    use crate::{Dtype, matmul};
+    use crate::{Dtype, Multiprocessor, matmul};
 
-    const SHARED_LIMIT: u32 = 232_448;
+    const SHARED_LIMIT: u32 = Multiprocessor::HOPPER.shared_bytes_per_block;
 
     fn signature() -> Signature {
         let dims = matmul::DIMS.map(|name| Dimension { name, known: None }).to_vec();

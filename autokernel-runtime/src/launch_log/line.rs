@@ -88,7 +88,8 @@ mod tests {
             problem: PROBLEM.to_owned(),
             signature: Signature { dims: Vec::new(), operands: Vec::new(), ..Signature::default() },
             variants: vec![KernelVariant { arch: Arch::SM_90A, tuned, portfolio: None, schedule, plan, image: None }],
-            model: None,
+            portfolios: Vec::new(),
+            confined: None,
             not_compiled: None,
         }
     }

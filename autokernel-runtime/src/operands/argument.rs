@@ -6,6 +6,7 @@ use cudarc::driver::CudaStream;
 
 use crate::operands::any_view::{AnyView, AnyViewMut};
 use crate::operands::layout::Layout;
+use crate::operands::types::with_view;
 use crate::{Device, Dtype, Element, Matrix, MatrixView, MatrixViewMut, Role};
 
 /// An operand of a launch: made from matrices and views by `into`.
@@ -23,22 +24,8 @@ pub enum Argument<'a> {
 macro_rules! of_view {
     ($argument:expr, $view:ident => $value:expr, $of_scalar:expr) => {
         match $argument {
-            Argument::Read(AnyView::Bf16($view)) => $value,
-            Argument::Read(AnyView::F16($view)) => $value,
-            Argument::Read(AnyView::F32($view)) => $value,
-            Argument::Read(AnyView::E4m3($view)) => $value,
-            Argument::Read(AnyView::E5m2($view)) => $value,
-            Argument::Read(AnyView::I8($view)) => $value,
-            Argument::Read(AnyView::I4x2($view)) => $value,
-            Argument::Read(AnyView::I32($view)) => $value,
-            Argument::Write(AnyViewMut::Bf16($view)) => $value,
-            Argument::Write(AnyViewMut::F16($view)) => $value,
-            Argument::Write(AnyViewMut::F32($view)) => $value,
-            Argument::Write(AnyViewMut::E4m3($view)) => $value,
-            Argument::Write(AnyViewMut::E5m2($view)) => $value,
-            Argument::Write(AnyViewMut::I8($view)) => $value,
-            Argument::Write(AnyViewMut::I32($view)) => $value,
-            Argument::Write(AnyViewMut::I4x2($view)) => $value,
+            Argument::Read(any) => with_view!(AnyView, any, $view => $value),
+            Argument::Write(any) => with_view!(AnyViewMut, any, $view => $value),
             Argument::Scalar(_) => $of_scalar,
         }
     };
@@ -48,14 +35,9 @@ impl Argument<'_> {
     /// The type of its elements.
     pub const fn dtype(&self) -> Dtype {
         match self {
-            Argument::Read(AnyView::Bf16(_)) | Argument::Write(AnyViewMut::Bf16(_)) => Dtype::Bf16,
-            Argument::Read(AnyView::F16(_)) | Argument::Write(AnyViewMut::F16(_)) => Dtype::F16,
-            Argument::Read(AnyView::F32(_)) | Argument::Write(AnyViewMut::F32(_)) | Argument::Scalar(_) => Dtype::F32,
-            Argument::Read(AnyView::E4m3(_)) | Argument::Write(AnyViewMut::E4m3(_)) => Dtype::E4m3,
-            Argument::Read(AnyView::E5m2(_)) | Argument::Write(AnyViewMut::E5m2(_)) => Dtype::E5m2,
-            Argument::Read(AnyView::I8(_)) | Argument::Write(AnyViewMut::I8(_)) => Dtype::I8,
-            Argument::Read(AnyView::I32(_)) | Argument::Write(AnyViewMut::I32(_)) => Dtype::I32,
-            Argument::Read(AnyView::I4x2(_)) | Argument::Write(AnyViewMut::I4x2(_)) => Dtype::I4x2,
+            Argument::Read(view) => view.dtype(),
+            Argument::Write(view) => view.dtype(),
+            Argument::Scalar(_) => Dtype::F32,
         }
     }
 

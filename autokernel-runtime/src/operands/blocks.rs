@@ -11,7 +11,7 @@ const LARGEST: f32 = 448.0;
 /// nearest, and the scale a block's largest magnitude over 448.
 ///
 /// Gives the numbers, `[n, k]`, and the scales, `[⌈n / 128⌉, ⌈k / 128⌉]`, as `(w * scales).t()` takes them in a body with `block = 128`. A
-/// block of zeros has the scale 0; what is no number stays none.
+/// block of zeros has the scale 0; NaN stays NaN.
 ///
 /// # Errors
 /// There are no whole rows of `k`, or a weight is infinite.

@@ -16,6 +16,7 @@ mod number;
 pub(crate) mod packed;
 mod page_table;
 mod scalar;
+pub(crate) mod types;
 mod vector;
 mod vector_batch;
 pub(crate) mod view;

@@ -42,7 +42,7 @@ pub trait Number:
     fn to_f32(self) -> f32;
 
     /// Rounds to the nearest value of this type, ties to even, or of `i32` towards zero. Where that is beyond the largest, 16-bit types give infinity and
-    /// 8-bit types the largest, as a conversion by CUDA does; a whole number is 0 of what is none.
+    /// 8-bit types the largest, as a conversion by CUDA does; a whole number is 0 for NaN.
     fn from_f32(value: f32) -> Self;
 
     /// Widens `source` into `target`; both must have the same length, or the shorter one counts.

@@ -116,7 +116,7 @@ pub(crate) fn number(packed: &[i4x2], k: usize) -> i8 {
 /// nearest, ties to even, and the scale a group's largest magnitude over 7.
 ///
 /// Gives the packed numbers, `[n, k / 2]`, and the scales, `[k / group, n]`, as `(w * scales).t()` takes them in a body. A group of zeros
-/// has the scale 0; what is no number counts as 0.
+/// has the scale 0; NaN counts as 0.
 ///
 /// # Errors
 /// As [`pack`], `group` does not divide `k`, or a weight is infinite.

@@ -31,7 +31,7 @@ pub struct ScalarView<'a, T: Element>(MatrixView<'a, T>);
 pub struct ScalarViewMut<'a, T>(MatrixViewMut<'a, T>);
 
 impl<T: Element> Scalar<T> {
-    /// That number.
+    /// A number in the memory of `device`, at first `value`.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
@@ -75,12 +75,12 @@ impl<T: Element> Scalar<T> {
         self.0.device()
     }
 
-    /// It, to read.
+    /// A view of the number, to read.
     pub fn view(&self) -> ScalarView<'_, T> {
         ScalarView(self.0.view())
     }
 
-    /// It, to write.
+    /// A view of the number, to write.
     pub fn view_mut(&mut self) -> ScalarViewMut<'_, T> {
         ScalarViewMut(self.0.view_mut())
     }

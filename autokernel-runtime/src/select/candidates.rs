@@ -1,6 +1,6 @@
 //! Which of a kernel's variants can serve on one GPU, and which of them serves which extents.
 
-use autokernel_core::{Arch, Span};
+use autokernel_core::{Arch, Provenance, Span};
 
 use super::choice::{Choice, Reason};
 use super::errors;
@@ -14,7 +14,7 @@ use crate::{Extents, KernelDescriptor, KernelVariant, Result, Tuned};
 /// The variants of one kernel that are candidates on one GPU: those of the best architecture that runs there.
 #[derive(Debug)]
 pub(crate) struct Candidates {
-    /// Index of each tuned variant, with the extents it was tuned at. Those that were tuned for nothing else come first.
+    /// Index of each tuned variant that counts on this GPU, with the extents it was tuned at. Those that were tuned for nothing else come first.
     tuned: Vec<(usize, Extents)>,
     /// How many were tuned for nothing else.
     own: usize,
@@ -32,7 +32,7 @@ impl Candidates {
     ///
     /// # Errors
     /// [`crate::Error::NotCompiled`] without images, [`crate::Error::WrongArch`] if none of them runs on this GPU.
-    pub fn new(kernel: &KernelDescriptor, target: Target) -> Result<Self> {
+    pub fn new(kernel: &KernelDescriptor, target: &Target) -> Result<Self> {
         if kernel.variants.iter().all(|variant| variant.image.is_none()) {
             return Err(errors::not_compiled(kernel));
         }
@@ -41,9 +41,19 @@ impl Candidates {
 
         let serves = |variant: &KernelVariant| variant.arch == best && runs(variant, target);
         let serving = || kernel.variants.iter().enumerate().filter(|(_, variant)| serves(variant));
-        let portfolio = Ranking::new(kernel, target, serving().filter(|(_, variant)| variant.portfolio.is_some()));
+        let chosen_by = kernel.portfolios.iter().find(|portfolio| portfolio.arch == best);
+        let model = chosen_by.and_then(|portfolio| portfolio.model.as_deref());
+        let images = serving().filter(|(_, variant)| variant.portfolio.is_some());
+        let portfolio = Ranking::new(kernel, target, model, images);
+        // What was tuned on another GPU loses to a model that was fitted to this arch: up to a third of the speed was seen.
+        let is_fitted = !portfolio.is_empty() && chosen_by.is_some_and(|portfolio| !portfolio.gpus.is_empty());
+        let counts = |entry: &Tuned| {
+            let Provenance { gpu, .. } = &entry.provenance;
+            !is_fitted || entry.provenance.is_by_hand() || target.is_called(gpu)
+        };
         let mut tuned: Vec<(usize, &Tuned)> =
             serving().filter_map(|(index, variant)| Some((index, variant.tuned.as_ref()?))).collect();
+        tuned.retain(|(_, entry)| counts(entry));
         // Of entries for the same extents one for nothing else comes first, then the same GPU's.
         tuned.sort_by_key(|(index, entry)| (entry.range.is_some(), !target.is_called(&entry.provenance.gpu), *index));
         let mut ranges: Vec<(usize, Extents, Span)> =
@@ -73,7 +83,7 @@ impl Candidates {
         self.portfolio.indices().chain(self.tuned.iter().map(|(index, _)| *index))
     }
 
-    /// What was tuned for exactly these extents; else for a range that holds them; else what the model ranks first; else the
+    /// Of what counts on this GPU: what was tuned for exactly these extents; else for a range that holds them; else what the model ranks first; else the
     /// nearest tuned variant (the first of equals), else the default.
     fn search(&self, extents: &Extents) -> Option<Choice> {
         let plain = |variant, reason| Choice { variant, knobs: Knobs::NONE, reason };
@@ -96,7 +106,7 @@ impl Candidates {
 }
 
 /// Whether a variant's image runs on a GPU that has the shared memory for each of its kernels.
-fn runs(variant: &KernelVariant, target: Target) -> bool {
+fn runs(variant: &KernelVariant, target: &Target) -> bool {
     let fits = variant.plan.kernels.iter().all(|kernel| kernel.shared_bytes <= target.shared_bytes);
     fits && image_for(variant, target.capability).is_some()
 }

@@ -1,5 +1,6 @@
 //! Which compiled variant serves some extents on a GPU, and why.
 
+mod basis;
 mod candidates;
 mod choice;
 mod errors;
@@ -16,6 +17,7 @@ use autokernel_core::Ms;
 use crate::descriptor::{image_for, symbol};
 use crate::{Extents, Image, KernelDescriptor, KernelVariant, Result, Tuned};
 
+pub use basis::Basis;
 pub(crate) use candidates::Candidates;
 pub(crate) use choice::Choice;
 pub use choice::Reason;
@@ -40,12 +42,14 @@ pub enum Plan<'k> {
         reason: Reason,
         /// What the model ranks next, where it chose.
         second: Option<&'k KernelVariant>,
+        /// What the model rests on, where it chose.
+        basis: Option<Basis<'k>>,
     },
 }
 
 impl fmt::Display for Plan<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Gpu { variant, image, reason, second } = self else {
+        let Self::Gpu { variant, image, reason, second, basis } = self else {
             return f.write_str("on the CPU, in f32");
         };
         write!(f, "{} ({} for {}): ", symbol(&variant.plan), image.kind(), variant.arch)?;
@@ -60,10 +64,10 @@ impl fmt::Display for Plan<'_> {
             }
             (Reason::Predicted { ms, second: runner_up }, _) => {
                 write!(f, "predicted to be fastest of the portfolio, {}", Ms(*ms))?;
-                match (second, runner_up) {
-                    (Some(second), Some((_, ms))) => write!(f, "; next {}, {}", symbol(&second.plan), Ms(*ms)),
-                    _ => Ok(()),
+                if let (Some(second), Some((_, ms))) = (second, runner_up) {
+                    write!(f, "; next {}, {}", symbol(&second.plan), Ms(*ms))?;
                 }
+                basis.map_or(Ok(()), |basis| basis.fmt(f))
             }
             _ => write!(f, "the safe default, as nothing was tuned for {}", variant.arch),
         }
@@ -83,16 +87,19 @@ impl fmt::Display for Provenance<'_> {
 pub(crate) fn plan<'k>(
     kernel: &'k KernelDescriptor,
     candidates: &Candidates,
-    target: Target,
+    target: &Target,
     extents: &Extents,
 ) -> Result<Plan<'k>> {
     let none = || wrong_arch(kernel, target);
     let Choice { variant, reason, .. } = candidates.choose(extents).ok_or_else(none)?;
     let variant = kernel.variants.get(variant).ok_or_else(none)?;
     let image = image_for(variant, target.capability).ok_or_else(none)?;
-    let second = match reason {
-        Reason::Predicted { second: Some((index, _)), .. } => kernel.variants.get(index),
-        _ => None,
+    let (second, basis) = match reason {
+        Reason::Predicted { second, .. } => {
+            let portfolio = kernel.portfolios.iter().find(|portfolio| portfolio.arch == variant.arch);
+            (second.and_then(|(index, _)| kernel.variants.get(index)), Some(Basis::of(portfolio, target)))
+        }
+        _ => (None, None),
     };
-    Ok(Plan::Gpu { variant, image, reason, second })
+    Ok(Plan::Gpu { variant, image, reason, second, basis })
 }

@@ -1,16 +1,12 @@
 //! Ranking the images of a portfolio by the times that the model predicts.
 
-use autokernel_core::{ComputeCapability, LaunchPlan};
-use autokernel_ops::contender::{Contender, Machine};
+use autokernel_core::LaunchPlan;
+use autokernel_ops::contender::{self, Contender};
 
 use super::choice::{Choice, Reason};
 use super::knobs::Knobs;
 use super::target::Target;
-use crate::{Datasheet, Dtype, Extents, KernelDescriptor, KernelVariant};
-
-/// A GPU that no datasheet describes is taken for an H100: what matters for a ranking are ratios.
-const UNKNOWN: Machine =
-    Machine { capability: ComputeCapability::new(9, 0), sm_count: 132, matrix_tflops: 989.4, memory_gb_per_s: 3350.0 };
+use crate::{Extents, KernelDescriptor, KernelVariant};
 
 /// The images of a portfolio.
 #[derive(Debug, Default)]
@@ -26,19 +22,24 @@ struct Ranked {
 }
 
 impl Ranking {
-    /// The images among `variants` that a model predicts on `target`.
+    /// The images among `variants` that a model predicts on `target`, by the constants of `model` or the operation's own.
     pub fn new<'v>(
         kernel: &KernelDescriptor,
-        target: Target,
+        target: &Target,
+        model: Option<&str>,
         variants: impl Iterator<Item = (usize, &'v KernelVariant)>,
     ) -> Self {
-        let input = kernel.signature.operands.first().map_or(Dtype::Bf16, |operand| operand.dtype);
-        let (model, machine) = (kernel.model.as_deref(), machine(target, input));
+        let machine = target.machine(contender::multiplies(&kernel.problem));
         let ranked = |(variant, of): (usize, &KernelVariant)| {
             let contender = Contender::read(&kernel.problem, &of.schedule, model, machine, of.portfolio?)?;
             Some(Ranked { variant, contender, plan: of.plan.clone() })
         };
         Ranking { contenders: variants.filter_map(ranked).collect() }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.contenders.is_empty()
     }
 
     /// The variants.
@@ -62,16 +63,4 @@ impl Ranking {
         let second = second.map(|(ms, ranked)| (ranked.variant, ms));
         Some(Choice { variant: ranked.variant, knobs, reason: Reason::Predicted { ms, second } })
     }
-}
-
-/// The GPU of `target`, as the model sees it.
-fn machine(target: Target, input: Dtype) -> Machine {
-    let of_capability = || Datasheet::ALL.iter().find(|sheet| sheet.capability == target.capability);
-    let sheet = target.sheet.and_then(Datasheet::find).or_else(of_capability);
-    let machine = sheet.and_then(|sheet| {
-        let matrix_tflops = sheet.peak.of(input)?;
-        let &Datasheet { capability, sm_count, bandwidth_gb_s: memory_gb_per_s, .. } = sheet;
-        Some(Machine { capability, sm_count, matrix_tflops, memory_gb_per_s })
-    });
-    machine.unwrap_or(UNKNOWN)
 }

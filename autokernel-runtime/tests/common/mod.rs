@@ -36,7 +36,8 @@ pub fn cpu_only(signature: Signature) -> KernelDescriptor {
         problem: "{}".to_owned(),
         signature,
         variants: Vec::new(),
-        model: None,
+        portfolios: Vec::new(),
+        confined: None,
         not_compiled: Some("no nvcc was found; set AUTOKERNEL_NVCC".to_owned()),
     }
 }
@@ -51,8 +52,9 @@ pub fn without_images<I: Element, O: Element>(layout: Layout, cpu: CpuFunction) 
 #[macro_export]
 macro_rules! kernel {
     ($input:ty, $output:ty, $layout:expr, $epilogue:expr) => {{
-        use autokernel_runtime::matmul::{Layout, on_cpu};
-        const ALONG_ROW: autokernel_runtime::matmul::RowEpilogue = |sums| {
+        use autokernel_runtime::__private::{RowEpilogue, matmul_on_cpu as on_cpu};
+        use autokernel_runtime::matmul::Layout;
+        const ALONG_ROW: RowEpilogue = |sums| {
             let epilogue: fn(f32) -> f32 = $epilogue;
             sums.iter_mut().for_each(|sum| *sum = epilogue(*sum));
         };

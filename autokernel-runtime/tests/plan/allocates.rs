@@ -41,7 +41,7 @@ fn allocations(run: impl FnOnce()) -> usize {
 #[test]
 fn a_shape_that_was_seen_is_planned_for_without_an_allocation() {
     let kernel = with_portfolio();
-    let planner = Planner::new(&kernel, H200).unwrap();
+    let planner = Planner::new(&kernel, H200.clone()).unwrap();
     let shape = extents(64, 4096, 4096);
     let plan = || {
         let plan = planner.plan(&shape).unwrap();

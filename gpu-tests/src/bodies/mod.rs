@@ -15,7 +15,7 @@ use autokernel_codegen::rows::{Kind, Operand};
 
 use crate::host::Values;
 use crate::operands::{Ran, Setup, Told, is_right, run_twice};
-use crate::placement::Placement;
+use crate::place::Place;
 use crate::tolerance::accumulation;
 use crate::{reference, settings, shapes};
 use rand::rngs::StdRng;
@@ -80,7 +80,7 @@ pub fn check_launch(
     device: &Device,
     problem: &Problem,
     (shape, values, seed): (Extents, Values, u64),
-    place: impl FnMut(usize, usize) -> Placement,
+    place: impl FnMut(usize, usize) -> Place,
     launch: impl Fn(&mut [Argument<'_>]) -> Result<()>,
 ) -> std::result::Result<Told, String> {
     let body = problem.body.as_ref().expect("a problem with a body");
@@ -104,7 +104,7 @@ pub fn check_declared(device: &Device, cases: u64, largest: u32) {
             let shape = shapes::with_known(&shapes::random(&mut rng, largest), &problem);
             let (values, seed) = (if case % 2 == 0 { Values::Uniform } else { Values::Integers }, rng.random());
             let mut places = StdRng::seed_from_u64(seed);
-            let place = |rows, columns| Placement::random(&mut places, rows, columns);
+            let place = |rows, columns| Place::random(&mut places, rows, columns);
             let launch = |arguments: &mut [Argument<'_>]| kernel.kernel.launch(device, arguments);
             check_launch(device, &problem, (shape, values, seed), place, launch)
                 .unwrap_or_else(|report| panic!("{}: {report}", kernel.name));

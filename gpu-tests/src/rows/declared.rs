@@ -10,7 +10,7 @@ use rand::{RngExt, SeedableRng};
 use super::check_launch;
 use super::derived::derived;
 use crate::host::Values;
-use crate::placement::Placement;
+use crate::place::Place;
 use crate::settings;
 
 /// A scale for each row and one for each column, into another type, of several.
@@ -230,7 +230,7 @@ pub fn check(device: &Device, cases: u64, elements: usize) -> usize {
                 continue;
             }
             let mut places = StdRng::seed_from_u64(seed ^ case);
-            let place = |rows, columns| Placement::random(&mut places, rows, columns);
+            let place = |rows, columns| Place::random(&mut places, rows, columns);
             let told = check_launch(
                 device,
                 &problem,

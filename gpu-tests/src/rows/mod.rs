@@ -9,7 +9,7 @@ pub mod derived;
 
 use crate::host::Values;
 use crate::operands::{Ran, Setup, Told, is_right, run_twice};
-use crate::placement::Placement;
+use crate::place::Place;
 
 include!("bodies.rs");
 include!("rings.rs");
@@ -70,7 +70,7 @@ pub fn check(
     rows: usize,
     columns: usize,
     seed: u64,
-    place: impl FnMut(usize, usize) -> Placement,
+    place: impl FnMut(usize, usize) -> Place,
 ) -> Result<Told, String> {
     let launch = |arguments: &mut [Argument<'_>]| kernel.kernel.launch(device, arguments);
     check_launch(device, &kernel.problem, launch, (rows, columns), (Values::Uniform, seed), place)
@@ -86,7 +86,7 @@ pub fn check_launch(
     launch: impl Fn(&mut [Argument<'_>]) -> Result<()>,
     (rows, columns): (usize, usize),
     (values, seed): (Values, u64),
-    place: impl FnMut(usize, usize) -> Placement,
+    place: impl FnMut(usize, usize) -> Place,
 ) -> Result<Told, String> {
     let body = problem.body();
     let operands = &body.operands;

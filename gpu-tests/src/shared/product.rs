@@ -3,7 +3,7 @@
 use autokernel::{Argument, CompiledKernel, Device, Extents, Matrix, bf16, matmul};
 
 use crate::host::{HostMatrix, Values};
-use crate::placement::Placement;
+use crate::place::Place;
 use crate::reference;
 
 /// Integers, and what their product is.
@@ -23,7 +23,7 @@ impl Product {
     pub fn new(device: &Device, shape: Extents, seed: u64) -> Self {
         let sizes @ [m, n, k] = matmul::sizes(&shape).map(|size| size as usize);
         let drawn = |rows, columns, seed| -> Vec<bf16> {
-            HostMatrix::filled(Placement::dense(rows, columns), Values::Integers, seed).elements().collect()
+            HostMatrix::filled(Place::dense(rows, columns), Values::Integers, seed).elements().collect()
         };
         let (x, w) = (drawn(m, k, seed), drawn(n, k, seed + 1));
         let wide = |values: &[bf16]| -> Vec<f64> { values.iter().map(|value| value.to_f64()).collect() };

@@ -158,7 +158,8 @@ impl Standard {
 /// The schedule of the search's own selection that is expected to be fastest, in the default's order of tiles: no forecast tells orders
 /// apart. None where there is no forecast.
 fn expected_fastest(target: &Target, gpu: &GpuFacts) -> Option<Schedule> {
-    let (class, machine) = (target.problem.class(), gpu.machine());
+    let class = target.problem.class();
+    let machine = gpu.machine(class.multiplies());
     let default = class.default_schedule(target.arch);
     let has_its_order = |schedule: &Schedule| {
         ["raster_order", "raster_group"].into_iter().all(|knob| schedule.value(knob) == default.value(knob))

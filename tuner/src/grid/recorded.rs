@@ -68,7 +68,7 @@ fn facts(recording: &Recording, extents: &Extents, schedule: &Schedule, ms: f64)
     let there = |tile: u32, extent: u32| f64::from(extent) / f64::from(extent.div_ceil(tile) * tile);
     let (rows, columns) = (f64::from(geometry.tile_m), f64::from(geometry.columns));
     let loaded = there(geometry.tile_m, m) * rows + there(geometry.columns, n) * columns;
-    let memory_ms = target::work(&class, extents).bytes / (recording.gpu.machine().memory_gb_per_s * 1e6);
+    let memory_ms = target::work(&class, extents).bytes / (recording.gpu.machine(None).memory_gb_per_s * 1e6);
     Some(Facts {
         split_k: geometry.split_k,
         waves: placement(schedule, &class, *extents, recording.gpu.sm_count, 1).waves,

@@ -69,7 +69,7 @@ impl Measured {
         for recorded in &recording.shapes {
             let Some((_, best)) = recorded.optimum() else { continue };
             let shape = self.shapes.len();
-            let machine = recording.gpu.machine();
+            let machine = recording.gpu.machine(class.multiplies());
             self.shapes.push(Shape { extents: recorded.shape, best_ms: best.median_ms, machine });
             let mut best: BTreeMap<usize, f64> = BTreeMap::new();
             for (schedule, outcome) in &recorded.rows {

@@ -34,12 +34,17 @@ impl Incumbent {
 
 /// The schedule that a launch of `target` on `gpu` takes when it was built with `config`, by the order of the runtime: that of
 /// an entry for exactly this shape, else that of one for a range that holds it, else what is predicted to be fastest of the
-/// portfolio, else that of the entry nearest in shape, else the default.
+/// portfolio, else that of the entry nearest in shape, else the default. Entries of other GPUs count where that portfolio was measured
+/// on none.
 pub fn incumbent(config: &Config, target: &Target, gpu: &GpuFacts) -> Incumbent {
-    let entries = config.entries_for(&target.problem, target.arch);
+    let predicted = chosen::predicted(config, target, gpu);
+    let is_fitted = predicted.is_some() && !config.measured_on(&target.problem, target.arch).is_empty();
+    let counts = |entry: &&Entry| !is_fitted || entry.provenance.is_by_hand() || gpu.is_called(&entry.provenance.gpu);
+    let mut entries = config.entries_for(&target.problem, target.arch);
+    entries.retain(counts);
     let exact = entries.iter().filter(|entry| entry.range.is_none() && entry.extents == target.shape);
     // Of entries for the same shape the same GPU's comes first.
-    let is_elsewhere = |entry: &&&Entry| entry.provenance.gpu != gpu.name;
+    let is_elsewhere = |entry: &&&Entry| !gpu.is_called(&entry.provenance.gpu);
     if let Some(entry) = exact.min_by_key(is_elsewhere) {
         return of_entry(entry, target);
     }
@@ -49,7 +54,7 @@ pub fn incumbent(config: &Config, target: &Target, gpu: &GpuFacts) -> Incumbent 
         return of_entry(entry, target);
     }
     let untuned = |schedule, origin| Incumbent { schedule, origin, provenance: None };
-    if let Some((schedule, _)) = chosen::predicted(config, target, gpu) {
+    if let Some((schedule, _)) = predicted {
         return untuned(schedule, Origin::Predicted);
     }
     let far = |entry: &Entry| distance(entry.extents, target.shape);
@@ -143,6 +148,19 @@ mod tests {
         );
         let beside = incumbent(&config, &product([300, 1300, 2101]), &gpu);
         assert_eq!(beside.origin, Origin::Predicted);
+    }
+
+    #[test]
+    fn an_entry_of_another_gpu_is_no_incumbent_where_the_portfolio_was_measured() {
+        let (config, gpu) = (shipped(), serde_json::from_str::<GpuFacts>(H200).unwrap());
+        let target = product([300, 1300, 2100]);
+        let entry = config.entries.iter().find(|entry| entry.problem == target.problem.class()).unwrap();
+        let target = Target { shape: entry.extents, ..target };
+        let h100 = GpuFacts { name: "NVIDIA H100 80GB HBM3".to_owned(), memory_gb_per_s: 3350.0, ..gpu };
+        assert_eq!(incumbent(&config, &target, &h100).origin, Origin::Predicted);
+        let mut estimated = config.clone();
+        estimated.portfolios.iter_mut().for_each(|portfolio| portfolio.provenance.gpus.clear());
+        assert!(incumbent(&estimated, &target, &h100).is_exact());
     }
 
     #[test]

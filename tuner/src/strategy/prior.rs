@@ -69,7 +69,7 @@ impl<'p> Prior<'p> {
 
     /// The time that `schedule` should take, in milliseconds.
     pub fn predicted_ms(&self, schedule: &Schedule) -> f64 {
-        let forecast = self.class.forecast(schedule, None, self.gpu.machine());
+        let forecast = self.class.forecast(schedule, None, self.gpu.machine(self.class.multiplies()));
         forecast.map_or_else(|| self.traffic_ms(schedule), |forecast| forecast.predicted_ms(&self.target.shape))
     }
 
@@ -78,6 +78,6 @@ impl<'p> Prior<'p> {
         let Prior { target, class, gpu, .. } = self;
         let placement = placement(schedule, class, target.shape, gpu.sm_count, 1);
         let busy = (placement.utilization_pct / 100.0).clamp(0.1, 1.0);
-        target.work().bytes / (gpu.machine().memory_gb_per_s * 1e6 * busy) + LAUNCH_MS
+        target.work().bytes / (gpu.machine(None).memory_gb_per_s * 1e6 * busy) + LAUNCH_MS
     }
 }

@@ -332,6 +332,7 @@ fn a_shape_that_keeps_what_it_uses_is_not_taken_over_by_a_winner_at_another() {
     let mut entry =
         shipped.entries.iter().find(|entry| entry.problem.field("layout").as_deref() == Some("nt")).unwrap().clone();
     entry.problem = problem("relu").class();
+    entry.provenance.gpu = gpu().name;
     (entry.extents, entry.schedule) = (up(4096), schedule);
     shipped.entries = vec![entry];
     shipped.save(&config).unwrap();

@@ -1,6 +1,7 @@
 //! What a schedule of the portable family must keep, and the sizes that follow from one.
 
 use autokernel_core::Arch;
+use autokernel_core::gpu::{MAX_REGISTERS, WARP_THREADS};
 
 use super::schedule::Sm80Schedule as S;
 use crate::attention::dims;
@@ -10,11 +11,9 @@ use crate::attention::sharing::VERDICT_BYTES;
 use crate::expr::Cost;
 use crate::rule::{self, BrokenRule, Rule};
 
-const WARP_THREADS: u32 = 32;
 const WARPS_OF_WARPGROUP: u32 = 4;
 /// Rows of a product's A, its depth, and the columns of two products.
 const FRAGMENT: u32 = 16;
-const MAX_REGISTERS: u32 = 255;
 /// Registers of a thread beside scores and sums: addresses, fragments, what a mask and the softmax need.
 const WORKING_REGISTERS: u32 = 58;
 /// Those of where a block is in its share of the keys, and of the rows that are queries and heads.

@@ -2,64 +2,23 @@
 
 use std::fmt;
 
-use crate::knob::{At, Knob, KnobValue};
-use crate::search::Search;
-
-macro_rules! schedule {
-    ($(
-        $(#[doc = $line:literal])+
-        $knob:ident: $ty:ty, $legal:literal, $advice:literal;
-    )+) => {
-        /// A schedule of the portable family.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct Sm80Schedule {
-            $($(#[doc = $line])+ pub $knob: $ty,)+
-        }
-
-        impl Sm80Schedule {
-            /// Its knobs, in the order of [`codes`](Self::codes).
-            pub const KNOBS: &[Knob] = &[
-                $(Knob {
-                    name: stringify!($knob),
-                    path_v1: stringify!($knob),
-                    at: At::Image,
-                    kind: <$ty as KnobValue>::KIND,
-                    absent: None,
-                    told_by: None,
-                    meaning: &[$($line),+],
-                    legal: $legal,
-                    advice: $advice,
-                    search: Search::PLAIN,
-                },)+
-            ];
-
-            /// The values of its knobs.
-            pub fn codes(&self) -> impl Iterator<Item = u16> {
-                [$(self.$knob.code(),)+].into_iter()
-            }
-
-            /// The schedule whose knobs have these values, if all of them can be had.
-            pub fn from_codes(codes: &[u16]) -> Option<Self> {
-                let mut codes = codes.iter().copied();
-                let mut next = || codes.next();
-                Some(Self { $($knob: <$ty as KnobValue>::from_code(next()?)?,)+ })
-            }
-        }
-    };
-}
+use crate::knob::schedule;
 
 schedule! {
-    /// Warps of a block.
-    warps: u32, "4, 8", "4, of which several blocks share an SM; 8 where heads are wide, as keys then serve more queries.";
-    /// Rows of a tile that a warp has: queries, or with share_keys queries each with all heads that share keys.
-    rows_of_warp: u32, "16, 32", "32 up to 128 elements a head, as each key that is read then serves two products; 16 where queries are few.";
-    /// Keys of a block.
-    tile_keys: u32, "multiples of 16 from 16 to 256", "64 to 128 for heads of 64, 64 for 128, 32 for 256.";
-    /// Blocks of keys or of values that are on chip at once, in turn.
-    stages: u32, "2 … 6", "2 for many queries; 4 or 5 for few, whose time is that of reading keys.";
-    /// Whether all blocks of the grid share the keys of all tiles evenly, and put together what each saw of a tile.
-    /// The rows of a tile are then queries, each with all heads that share keys.
-    share_keys: bool, "`false`, `true`; `true` where device memory says how long sequences are", "true for few queries on many keys.";
+    /// A schedule of the portable family.
+    Sm80Schedule {
+        /// Warps of a block.
+        warps: u32, "4, 8", "4, of which several blocks share an SM; 8 where heads are wide, as keys then serve more queries.";
+        /// Rows of a tile that a warp has: queries, or with share_keys queries each with all heads that share keys.
+        rows_of_warp: u32, "16, 32", "32 up to 128 elements a head, as each key that is read then serves two products; 16 where queries are few.";
+        /// Keys of a block.
+        tile_keys: u32, "multiples of 16 from 16 to 256", "64 to 128 for heads of 64, 64 for 128, 32 for 256.";
+        /// Blocks of keys or of values that are on chip at once, in turn.
+        stages: u32, "2 … 6", "2 for many queries; 4 or 5 for few, whose time is that of reading keys.";
+        /// Whether all blocks of the grid share the keys of all tiles evenly, and put together what each saw of a tile.
+        /// The rows of a tile are then queries, each with all heads that share keys.
+        share_keys: bool, "`false`, `true`; `true` where device memory says how long sequences are", "true for few queries on many keys.";
+    }
 }
 
 impl Sm80Schedule {

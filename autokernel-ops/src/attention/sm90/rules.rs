@@ -1,6 +1,9 @@
 //! What a schedule of the Hopper family must keep, and the sizes that follow from one.
 
+use std::ops::RangeInclusive;
+
 use autokernel_core::Arch;
+use autokernel_core::gpu::{MAX_REGISTERS, Multiprocessor, REGISTERS_PER_SM};
 
 use super::schedule::Sm90Schedule as S;
 use crate::attention::dims::{self, DIM_STEP};
@@ -11,6 +14,8 @@ use crate::rule::{self, BrokenRule, Rule};
 
 /// Queries of a consumer.
 pub const ROWS_OF_CONSUMER: u32 = 64;
+/// Of eight exponentials those that may be computed by multiplications and additions.
+pub const EXP_BY_FMA: RangeInclusive<u32> = 0..=4;
 const WARPGROUP_THREADS: u32 = 128;
 const BARRIER_BYTES: u32 = 8;
 /// Numbers of tiles that the producer is ahead.
@@ -18,7 +23,7 @@ const SLOTS: u32 = 2;
 const SLOT_BYTES: u32 = 4;
 /// What aligns the first panel.
 const ATOM_BYTES: u32 = 1024;
-const MAX_SHARED_BYTES: u32 = 232_448;
+const MAX_SHARED_BYTES: u32 = Multiprocessor::HOPPER.shared_bytes_per_block;
 /// Registers of a consumer's thread beside scores, weights and sums.
 const WORKING_REGISTERS: u32 = 26;
 /// Those of exponentials that are computed by multiplications and additions, of blocks of more keys than that, or of scores with bounds
@@ -51,7 +56,7 @@ impl S {
 
     /// Registers that ptxas may give a thread: all that an SM has for a block, in steps of 8.
     pub fn registers(&self) -> u32 {
-        (65_536 / self.threads() / 8 * 8).min(255)
+        (REGISTERS_PER_SM / self.threads() / 8 * 8).min(MAX_REGISTERS)
     }
 
     /// Registers of a consumer's thread once the loading warpgroup has given up most of its own; `kConsumerRegisters` in CUDA.
@@ -144,19 +149,21 @@ pub const RULES: &[Rule<S, Class>] = &[
         name: "consumers",
         words: "consumers is 1, 2 or 3; with 1 there is no ping_pong",
         holds: |s, _, _| (1..=3).contains(&s.consumers) && !(s.consumers == 1 && s.ping_pong),
-        reason: |s, _, _| format!("{} consumers, ping_pong = {}; take 2 or 3", s.consumers, s.ping_pong),
+        reason: |s, _, _| {
+            format!("{} consumers, ping_pong = {}; take 2 or 3, or 1 without ping_pong", s.consumers, s.ping_pong)
+        },
     },
     Rule {
         name: "tile_keys_fit_wgmma",
         words: "tile_keys is a multiple of 16 from 32 to 256",
         holds: |s, _, _| s.tile_keys.is_multiple_of(DIM_STEP) && (32..=256).contains(&s.tile_keys),
-        reason: |s, _, _| format!("tile_keys = {}; take 64, 80, … or 256", s.tile_keys),
+        reason: |s, _, _| format!("tile_keys = {}; take 32, 48, … or 256", s.tile_keys),
     },
     Rule {
         name: "stages",
         words: "stages is 2, 3 or 4",
         holds: |s, _, _| (2..=4).contains(&s.stages),
-        reason: |s, _, _| format!("{} stages; take 2", s.stages),
+        reason: |s, _, _| format!("{} stages; take 2, 3 or 4", s.stages),
     },
     Rule {
         name: "registers",
@@ -173,7 +180,7 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "exp_by_fma",
         words: "exp_by_fma is 0, 1, 2, 3 or 4; not 4 where scores have bounds, value_dim is above 64 and tile_keys 128 or more",
-        holds: |s, class, _| s.exp_by_fma <= 4 && !s.exponentials_spill(class),
+        holds: |s, class, _| EXP_BY_FMA.contains(&s.exp_by_fma) && !s.exponentials_spill(class),
         reason: |s, _, _| format!("{} of eight exponentials; take 0 to 4, or beside bounds 0 to 3", s.exp_by_fma),
     },
     Rule {

@@ -2,6 +2,7 @@
 
 use autokernel_core::Arch;
 
+use super::rules::EXP_BY_FMA;
 use super::schedule::Sm90Schedule;
 use crate::attention::problem::Class;
 
@@ -21,7 +22,7 @@ pub fn schedules(class: &Class, arch: Arch) -> Vec<Sm90Schedule> {
                             share_keys,
                             exp_by_fma,
                         };
-                        schedules.extend([0, 1, 2, 4].map(of));
+                        schedules.extend(EXP_BY_FMA.map(of));
                     }
                 }
             }

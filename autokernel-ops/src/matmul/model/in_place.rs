@@ -25,7 +25,7 @@ pub(super) fn ms(image: &Traits, load: &Load, machine: &Machine) -> f64 {
     let tiles = f64::from(m.div_ceil(geometry.tile_m)) * f64::from(n.div_ceil(geometry.columns));
     let of_sm = tiles / f64::from(machine.sm_count.max(1));
     // Blocks that share a multiprocessor share what one of them lacks of a tile in the end.
-    let turns = if image.blocks_per_sm > 1 { of_sm.max(1.0) } else { of_sm.ceil() };
+    let turns = if image.blocks_per_sm(machine.capability) > 1 { of_sm.max(1.0) } else { of_sm.ceil() };
     let step_us = (STEP_US + ROW_US * (f64::from(geometry.tile_m) - ROWS)) * f64::from(geometry.tile_n) / COLUMNS;
     let steps = f64::from(k.div_ceil(geometry.tile_k).max(1));
     let memory_ms = load.bytes(image) / (machine.memory_gb_per_s * 1e6 * SHARE_OF_MEMORY);

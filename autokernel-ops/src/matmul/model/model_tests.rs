@@ -4,7 +4,7 @@ use super::copies::Begins;
 use super::*;
 use crate::matmul::extents::{batched_extents, extents};
 use crate::matmul::problem::{Class, Layout, Problem};
-use crate::matmul::schedule::{Mode, RasterOrder, Schedule, Sm90Schedule};
+use crate::matmul::schedule::{Mode, Raster, RasterOrder, Schedule, SkinnySchedule, Sm80Schedule, Sm90Schedule};
 
 const H200: Machine =
     Machine { capability: ComputeCapability::new(9, 0), sm_count: 132, matrix_tflops: 989.4, memory_gb_per_s: 4800.0 };
@@ -202,7 +202,40 @@ fn a_long_sum_by_mma_sync_takes_longer_on_hopper_than_on_a_gpu_of_the_same_figur
         Model { machine, ..MODEL }.predicted_ms(&image, &extents(8192, 8192, 8192))
     };
     assert!(on(9, 0) > 1.1 * on(8, 0), "{} and {} ms", on(9, 0), on(8, 0));
-    assert_eq!(on(8, 9), on(8, 0));
+}
+
+#[test]
+fn an_sm_holds_the_blocks_that_its_own_compute_capability_has_room_for() {
+    let held = |schedule: Schedule| {
+        let image = Traits::new(&class(), &schedule);
+        [(8, 0), (8, 6), (8, 9), (9, 0), (12, 0)].map(|(major, minor)| {
+            let gpu = ComputeCapability::new(major, minor);
+            image.blocks_per_sm(gpu)
+        })
+    };
+    let tile = |tile_m, tile_n| Sm80Schedule {
+        tile_m,
+        tile_n,
+        tile_k: 32,
+        warps_m: 2,
+        warps_n: 2,
+        stages: 4,
+        raster: Raster::PLAIN,
+    };
+    assert_eq!(held(tile(128, 128).into()), [2, 1, 1, 2, 1], "rings of 64 KiB, and 208 registers a thread");
+    assert_eq!(held(tile(64, 64).into()), [4, 3, 3, 4, 3], "rings of 32 KiB, and 112 registers a thread");
+    let skinny = SkinnySchedule {
+        tile_m: 8,
+        tile_n: 16,
+        tile_k: 4096,
+        warps: 8,
+        stages: 2,
+        overlap: false,
+        raster: Raster::PLAIN,
+    };
+    let [ampere, _, ada, hopper, _] = held(skinny.into());
+    assert!(ada < ampere && ampere <= hopper, "{ada}, {ampere} and {hopper}");
+    assert_eq!(held(default().into()), [1; 5], "one that stays");
 }
 
 #[test]

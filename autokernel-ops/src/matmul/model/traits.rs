@@ -1,7 +1,8 @@
 //! What the model must know of an image.
 
+use autokernel_core::gpu::{MAX_REGISTERS, Multiprocessor, RESERVED_SHARED_BYTES};
 use autokernel_core::plan::Axis;
-use autokernel_core::{Extents, Grid};
+use autokernel_core::{ComputeCapability, Extents, Grid};
 
 use super::Machine;
 use super::instruction::Instruction;
@@ -13,15 +14,10 @@ use crate::matmul::many::Many;
 use crate::matmul::plan::BATCH;
 use crate::matmul::problem::Class;
 use crate::matmul::schedule::{Mode, Schedule};
+use crate::matmul::skinny;
 
 /// sm80: registers of a thread beside its accumulators, roughly.
 const WORKING_REGISTERS: u32 = 80;
-/// Shared memory that the system keeps of each block (CUDA C++ Programming Guide, compute capability 8.x).
-const RESERVED_SHARED_BYTES: u32 = 1024;
-/// What one SM has of registers, of shared memory on compute capability 8.0, and of threads.
-const REGISTERS_PER_SM: u32 = 65_536;
-const SHARED_BYTES_PER_SM: u32 = 164 << 10;
-const THREADS_PER_SM: u32 = 2048;
 /// skinny_sm80: beside each `mma` a warp permutes what it loaded. An estimate that nobody measured.
 const SKINNY_EFFICIENCY: f64 = 0.5;
 
@@ -40,8 +36,8 @@ pub struct Traits {
     pub(super) consumers: u32,
     /// Whether stores are hidden behind the other consumer's multiplications.
     pub(super) ping_pong: bool,
-    /// Blocks that one SM holds.
-    pub(super) blocks_per_sm: u32,
+    /// What a block takes of an SM.
+    pub(super) taken: Taken,
     /// Whether tiles are computed transposed, and so stored a few columns at a time.
     pub(super) transposed: bool,
     /// Whether rows are of groups, whose sizes nobody knows before.
@@ -74,6 +70,12 @@ impl Traits {
         typed.map_or(*schedule, |typed| typed.with_raster(self.raster(extents, machine)).into())
     }
 
+    /// Blocks of a launch that one SM of that capability holds.
+    pub(super) fn blocks_per_sm(&self, gpu: ComputeCapability) -> u32 {
+        let asked_for = self.grid.residency.blocks_per_sm().unwrap_or(u32::MAX);
+        self.taken.blocks_of(Multiprocessor::like(gpu)).min(asked_for)
+    }
+
     /// Blocks that run as one cluster.
     pub(super) fn blocks_of_cluster(&self) -> u32 {
         self.geometry.cluster_m * self.geometry.cluster_n * self.geometry.split_k
@@ -95,7 +97,7 @@ impl Traits {
         };
         let stream_k = matches!(schedule, Schedule::Sm90(schedule) if schedule.stream_k);
         Traits {
-            blocks_per_sm: blocks_per_sm(class, schedule, &geometry),
+            taken: Taken::new(class, schedule, &geometry),
             geometry,
             grid: grid.expect("a plan has a kernel"),
             ring: f64::from(ring),
@@ -127,18 +129,37 @@ fn bytes_of_matrices(body: &BodyClass) -> f64 {
     body.matrices_read_once().map(|dtype| f64::from(dtype.bytes())).sum()
 }
 
-/// Blocks that run on one SM at once.
-fn blocks_per_sm(class: &Class, schedule: &Schedule, geometry: &Geometry) -> u32 {
-    let by_registers = match schedule {
-        Schedule::Sm90(_) => return 1, // persistent: one block an SM
-        Schedule::Skinny(skinny) => return skinny.blocks_per_sm(class),
-        Schedule::Sm80(sm80) => {
-            let registers = (sm80.accumulators() + WORKING_REGISTERS).min(255) * geometry.threads;
-            REGISTERS_PER_SM / registers.max(1)
-        }
-    };
-    let by_shared = SHARED_BYTES_PER_SM / (geometry.shared_bytes + RESERVED_SHARED_BYTES);
-    by_shared.min(by_registers).min(THREADS_PER_SM / geometry.threads.max(1)).max(1)
+/// What a block takes of an SM, which decides how many one holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Taken {
+    /// All of it: one block an SM stays.
+    Whole,
+    /// Parts.
+    Part { registers: u32, shared_bytes: u32, threads: u32, most: u32 },
+}
+
+impl Taken {
+    fn new(class: &Class, schedule: &Schedule, geometry: &Geometry) -> Self {
+        let (of_thread, most) = match schedule {
+            Schedule::Sm90(_) => return Taken::Whole,
+            Schedule::Skinny(skinny) => (skinny.registers_for(class), skinny::MAX_BLOCKS_PER_SM),
+            Schedule::Sm80(sm80) => ((sm80.accumulators() + WORKING_REGISTERS).min(MAX_REGISTERS), u32::MAX),
+        };
+        let shared_bytes = geometry.shared_bytes + RESERVED_SHARED_BYTES;
+        Taken::Part { registers: of_thread * geometry.threads, shared_bytes, threads: geometry.threads, most }
+    }
+
+    fn blocks_of(self, sm: Multiprocessor) -> u32 {
+        let Taken::Part { registers, shared_bytes, threads, most } = self else { return 1 };
+        let held = [
+            sm.registers / registers.max(1),
+            sm.shared_bytes / shared_bytes.max(1),
+            sm.threads / threads.max(1),
+            sm.blocks,
+            most,
+        ];
+        held.into_iter().min().unwrap_or(1).max(1)
+    }
 }
 
 fn efficiency(schedule: &Schedule) -> f64 {

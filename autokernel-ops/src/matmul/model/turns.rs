@@ -31,10 +31,11 @@ impl Turns {
             _ => REACHED_BY_8,
         };
         let sms = (f64::from(machine.sm_count) * reached).max(1.0) as u32;
-        let Placement { tiles, slots, .. } = Placement::new(&image.grid, extents, sms, image.blocks_per_sm);
+        let blocks_per_sm = image.blocks_per_sm(machine.capability);
+        let Placement { tiles, slots, .. } = Placement::of_held(&image.grid, extents, sms, blocks_per_sm);
         let blocks_of = |tiles: u64| (tiles * u64::from(geometry.split_k)) as f64;
         // An SM works on its resident blocks together, so a full wave of them takes as many turns.
-        let held = f64::from(image.blocks_per_sm);
+        let held = f64::from(blocks_per_sm);
 
         let of_cluster = u64::from(image.grid.tiles.max(1));
         let [.., k] = sizes(extents);

@@ -16,7 +16,7 @@ const ROWS_ARE_K: &[SkinnySchedule] =
 /// B stored as [n, k], whose copies cost much where all is small. Tiles of 32 rows were slower than these.
 const ROWS_ARE_N: &[SkinnySchedule] = &[SkinnySchedule { tile_n: 16, ..FEW }];
 
-/// Those that keep the rules; none for the archs that carry one image, as a launch would choose among these alone.
+/// Those that keep the rules; none for archs other than Hopper's, whose plain products carry one beside other tiles.
 pub fn portfolio(class: &Class, arch: Arch) -> Vec<SkinnySchedule> {
     if !overlaps(arch) || !serves(class) {
         return Vec::new();

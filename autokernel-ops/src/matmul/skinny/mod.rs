@@ -5,20 +5,23 @@ mod plan;
 mod rules;
 mod space;
 
+use std::fmt;
+
 use autokernel_core::Arch;
+use autokernel_core::gpu::{Multiprocessor, RESERVED_SHARED_BYTES, WARP_THREADS};
 
 use crate::family::Family;
+use crate::knob::schedule;
 use crate::matmul::geometry::Geometry;
-use crate::matmul::knobs::schedule;
 use crate::matmul::many::Many;
 use crate::matmul::problem::{Class, Layout};
+use crate::matmul::raster::Raster;
 
 pub use default::portfolio;
 pub use plan::{constants, plan};
 pub use rules::RULES;
 pub use space::images;
 
-const WARP_THREADS: u32 = 32;
 /// Elements of a word of 16 bytes, and so the places within one at which a row may begin.
 const WORD_ELEMENTS: u32 = 8;
 /// `mma.m16n8k16`: 16 columns of C by 8 rows of it.
@@ -29,12 +32,8 @@ const MMA_K: u32 = 16;
 const WORKING_REGISTERS: u32 = 76;
 /// And of lanes that shift what they load.
 const SHIFTING_REGISTERS: u32 = 12;
-/// What one multiprocessor has, and how many blocks have use for it.
-const REGISTER_FILE: u32 = 65_536;
-const SHARED_BYTES_PER_SM: u32 = 228 << 10;
-/// Of each block, beside its own.
-const SHARED_BYTES_OF_SYSTEM: u32 = 1 << 10;
-const MAX_BLOCKS_PER_SM: u32 = 4;
+/// How many blocks of a multiprocessor have use for it.
+pub(super) const MAX_BLOCKS_PER_SM: u32 = 4;
 
 schedule! {
     /// A schedule of the skinny_sm80 family.
@@ -63,6 +62,8 @@ schedule! {
         overlap: bool, "`false`, `true`; `true` on Hopper alone",
         "`true`.", { reluctance: 1, is_variant: true };
     }
+    /// The order of tiles.
+    raster: Raster { order, group }
 }
 
 /// Whether there is such a kernel for problems of `class`, by some schedule.
@@ -74,6 +75,15 @@ pub fn serves(class: &Class) -> bool {
     let is_element_wise =
         class.statistics() == 0 && class.writes_c() && class.partners().is_none() && class.made().is_none();
     is_plain && is_one && is_element_wise
+}
+
+impl fmt::Display for SkinnySchedule {
+    /// One short line: `skinny_sm80 16x64x4096 s2 warps 8 overlap along_m/1`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SkinnySchedule { tile_m, tile_n, tile_k, warps, stages, overlap, raster } = self;
+        let overlap = if *overlap { "overlap " } else { "" };
+        write!(f, "skinny_sm80 {tile_m}x{tile_n}x{tile_k} s{stages} warps {warps} {overlap}{raster}")
+    }
 }
 
 impl SkinnySchedule {
@@ -94,7 +104,7 @@ impl SkinnySchedule {
         self.accumulators() + self.tile_n / 4 * self.stages + WORKING_REGISTERS
     }
 
-    fn registers_for(&self, class: &Class) -> u32 {
+    pub(super) fn registers_for(&self, class: &Class) -> u32 {
         let (words, shifting) =
             if class.layout.transpose_b() { (self.tile_n / 4, SHIFTING_REGISTERS) } else { (self.tile_n / 16, 0) };
         self.accumulators() + (4 * words * self.stages).max(class.body_registers()) + WORKING_REGISTERS + shifting
@@ -105,11 +115,12 @@ impl SkinnySchedule {
         self.tile_m * self.tile_n / WARP_THREADS
     }
 
-    /// Blocks for which a multiprocessor has registers and, as Hopper's has most of it, shared memory.
-    pub(super) fn blocks_per_sm(&self, class: &Class) -> u32 {
-        let by_registers = REGISTER_FILE / (self.registers_for(class) * self.threads()).max(1);
-        let by_shared = SHARED_BYTES_PER_SM / (self.shared_bytes(class) + SHARED_BYTES_OF_SYSTEM);
-        by_registers.min(by_shared).clamp(1, MAX_BLOCKS_PER_SM)
+    /// Blocks for which a multiprocessor like `sm` has registers and shared memory, and use.
+    fn blocks_per_sm(&self, class: &Class, sm: Multiprocessor) -> u32 {
+        let by_registers = sm.registers / (self.registers_for(class) * self.threads()).max(1);
+        let by_shared = sm.shared_bytes / (self.shared_bytes(class) + RESERVED_SHARED_BYTES);
+        let by_threads = sm.threads / self.threads().max(1);
+        by_registers.min(by_shared).min(by_threads).clamp(1, MAX_BLOCKS_PER_SM)
     }
 
     /// Columns of `C` of a tile: where rows of `B` begin at different places within a word, the words that a tile loads of each

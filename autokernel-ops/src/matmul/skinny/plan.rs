@@ -1,5 +1,6 @@
 //! The launch of `skinny_sm80_matmul.cuh`.
 
+use autokernel_core::gpu::Multiprocessor;
 use autokernel_core::{Grid, KernelStep, LaunchPlan, Residency};
 
 use super::SkinnySchedule;
@@ -13,7 +14,8 @@ pub fn plan(class: &Class, operands: &Operands, schedule: &SkinnySchedule, symbo
     let residency = if class.layout.transpose_b() && class.body.is_some() {
         Residency::OneEach
     } else {
-        Residency::Persistent { blocks_per_sm: schedule.blocks_per_sm(class) }
+        // A launch asks for as many as the largest multiprocessor holds: where fewer fit, the rest take their turn.
+        Residency::Persistent { blocks_per_sm: schedule.blocks_per_sm(class, Multiprocessor::HOPPER) }
     };
     let args = [operands.matrices(), operands.extents(), raster(schedule.raster).to_vec(), operands.others.clone()];
     let kernel = KernelStep {

@@ -1,14 +1,15 @@
 //! What a schedule of the skinny_sm80 family must keep.
 
-use super::{MMA_ROWS, REGISTER_FILE, SkinnySchedule as S, overlaps, serves};
+use autokernel_core::gpu::{MAX_REGISTERS, REGISTERS_PER_SM};
+
+use super::{MMA_ROWS, SkinnySchedule as S, overlaps, serves};
 use crate::matmul::problem::Class;
 use crate::matmul::schedule::Raster;
 use crate::rule::Rule;
 
 /// Of a wider tile a thread holds more sums than it has registers.
 const MAX_TILE_M: u32 = 64;
-/// Registers one thread may have, and those by which the estimate may be too low.
-const MAX_REGISTERS: u32 = 255;
+/// Registers by which the estimate may be too low.
 const MARGIN: u32 = 8;
 
 /// The rules, each of which may take those before it for granted.
@@ -99,5 +100,5 @@ fn columns(class: &Class) -> &'static [u32] {
 }
 
 fn available(s: &S) -> u32 {
-    MAX_REGISTERS.min(REGISTER_FILE / s.threads()) - MARGIN
+    MAX_REGISTERS.min(REGISTERS_PER_SM / s.threads()) - MARGIN
 }

@@ -4,17 +4,21 @@ mod elements;
 mod plan;
 mod rules;
 
+use std::fmt;
+
+use autokernel_core::gpu::WARP_THREADS;
+
 use crate::family::Family;
+use crate::knob::schedule;
 use crate::matmul::geometry::Geometry;
-use crate::matmul::knobs::schedule;
 use crate::matmul::problem::Class;
+use crate::matmul::raster::Raster;
 use crate::stated::stated;
 
 pub use elements::{STAGE_BYTES, multiplies, serves};
 pub use plan::{constants, plan};
 pub use rules::RULES;
 
-const WARP_THREADS: u32 = 32;
 /// Registers beside accumulators and operand fragments: addresses, counters, the copies in flight.
 const WORKING_REGISTERS: u32 = 48;
 /// Registers of a warp that brings rows together, which has no accumulators any more: parts on their way, and the rest.
@@ -50,6 +54,16 @@ schedule! {
         stages: u32, "2 … 6",
         "3 or 4 for large tiles, 5 or 6 for small ones.",
         { reluctance: 1, is_variant: true };
+    }
+    /// The order of tiles.
+    raster: Raster { order, group }
+}
+
+impl fmt::Display for Sm80Schedule {
+    /// One short line: `sm80 128x128x32 s4 warps 2x2 along_m/8`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Sm80Schedule { tile_m, tile_n, tile_k, warps_m, warps_n, stages, raster } = self;
+        write!(f, "sm80 {tile_m}x{tile_n}x{tile_k} s{stages} warps {warps_m}x{warps_n} {raster}")
     }
 }
 

@@ -1,7 +1,9 @@
 //! What a schedule of the sm80 family must keep.
 
+use autokernel_core::gpu::{MAX_REGISTERS, REGISTERS_PER_SM, WARP_THREADS};
+
+use super::Sm80Schedule as S;
 use super::elements::{STAGE_BYTES, oldest, takes_factors};
-use super::{Sm80Schedule as S, WARP_THREADS};
 use crate::matmul::body::BodyClass;
 use crate::matmul::problem::Class;
 use crate::matmul::schedule::Raster;
@@ -11,10 +13,6 @@ const SIDES: [u32; 4] = [32, 64, 128, 256];
 const MAX_WARPS: u32 = 16;
 /// Accumulators a thread may hold beside its operand fragments without spilling.
 const MAX_ACCUMULATORS: u32 = 128;
-/// Registers one thread may have.
-const MAX_REGISTERS: u32 = 255;
-/// Registers of one multiprocessor.
-const REGISTER_FILE: u32 = 65_536;
 
 /// The rules, each of which may take those before it for granted.
 pub const RULES: &[Rule<S, Class>] = &[
@@ -162,5 +160,44 @@ fn least_columns(class: &Class) -> u32 {
 }
 
 fn available(s: &S) -> u32 {
-    MAX_REGISTERS.min(REGISTER_FILE / (s.warps_m * s.warps_n * WARP_THREADS))
+    MAX_REGISTERS.min(REGISTERS_PER_SM / (s.warps_m * s.warps_n * WARP_THREADS))
+}
+
+#[cfg(test)]
+mod tests {
+    use autokernel_core::Arch;
+    use autokernel_core::gpu::Multiprocessor;
+
+    use super::*;
+    use crate::stated::stated;
+
+    /// It counts for each arch that it is compiled for, and so states for itself what the table has.
+    const HEADER: &str = include_str!("cuda/sm80_schedule.cuh");
+
+    #[test]
+    fn the_header_counts_with_the_registers_warps_and_shared_memory_of_the_table() {
+        let stated = |name: &str| stated(HEADER, &format!("constexpr int {name} = "));
+        assert_eq!(stated("kMaxRegistersPerThread"), MAX_REGISTERS);
+        assert_eq!(stated("kPartitionsPerSm") * stated("kRegistersPerPartition"), REGISTERS_PER_SM);
+        let archs: [Arch; 8] = ["sm_80", "sm_86", "sm_87", "sm_89", "sm_90a", "sm_100", "sm_120", "sm_121"]
+            .map(|arch| arch.parse().unwrap());
+        let least = archs.map(|arch| Multiprocessor::like(arch.capability).threads / WARP_THREADS).into_iter().min();
+        assert_eq!(Some(stated("kPartitionsPerSm") * stated("kWarpSlotsPerPartition")), least);
+
+        let [ampere, small, _, _, hopper, ..] = archs.map(|arch| arch.shared_bytes_per_block() >> 10);
+        let choice = format!(
+            "(is_datacenter_ampere ? {ampere} : is_hopper_or_datacenter_blackwell ? {hopper} : {small}) * 1024"
+        );
+        assert!(HEADER.contains(&choice), "{choice}");
+        for line in ["= arch == 800 || arch == 870;", "= arch >= 900 && arch < 1200;"] {
+            assert!(HEADER.contains(line), "{line}");
+        }
+        let of_header =
+            |arch: Arch| match u32::from(arch.capability.major) * 100 + u32::from(arch.capability.minor) * 10 {
+                800 | 870 => ampere,
+                900..1200 => hopper,
+                _ => small,
+            };
+        assert_eq!(archs.map(of_header), archs.map(|arch| arch.shared_bytes_per_block() >> 10));
+    }
 }

@@ -2,19 +2,20 @@
 
 mod heights;
 mod image;
+mod line;
 mod operand_load;
 mod plan;
 mod registers;
 mod rules;
 mod sharing;
 
+use autokernel_core::gpu::{MAX_REGISTERS, Multiprocessor, REGISTERS_PER_SM};
 use autokernel_core::{Dtype, TileBox};
 
 use crate::family::Family;
-use crate::knob::choices;
+use crate::knob::{choices, schedule};
 use crate::matmul::block_scales::AT_ONCE;
 use crate::matmul::geometry::Geometry;
-use crate::matmul::knobs::schedule;
 use crate::matmul::problem::Class;
 use crate::matmul::raster::Raster;
 use crate::matmul::weights::Weights;
@@ -47,11 +48,8 @@ const MOST_ROWS_BY_WARPS: u32 = 32;
 const STORED_BYTES: [u32; 3] = [128, 64, 32];
 const MOST_STORED_ROWS: u32 = 64;
 const STORED_STEP: u32 = 8;
-/// Registers of one SM, and the most that a thread may have.
-const REGISTER_FILE: u32 = 65_536;
-const MAX_REGISTERS: u32 = 255;
 /// Dynamic shared memory one block may have on Hopper, in bytes.
-const MAX_SHARED_BYTES: u32 = 232_448;
+const MAX_SHARED_BYTES: u32 = Multiprocessor::HOPPER.shared_bytes_per_block;
 
 /// Elements of K in one stage: one row of the 128-byte swizzle, of weights where there are such.
 fn tile_k(class: &Class) -> u32 {
@@ -146,6 +144,8 @@ schedule! {
          contributors. Costs no compile.",
         { reluctance: 32, is_variant: true };
     }
+    /// The order of tiles.
+    raster: Raster { order, group }
 }
 
 impl Sm90Schedule {
@@ -212,7 +212,7 @@ impl Sm90Schedule {
 
     /// Registers of a thread, about: it is compiled for one block an SM, so each thread gets its share of all.
     pub fn registers(&self) -> u32 {
-        (REGISTER_FILE / self.threads().max(1)).min(MAX_REGISTERS) / 8 * 8
+        (REGISTERS_PER_SM / self.threads().max(1)).min(MAX_REGISTERS) / 8 * 8
     }
 
     /// What one warp stores at a time: its 16 rows by some columns of the tile, or, swapped, its 16 columns by some rows. Each waits for the

@@ -1,8 +1,9 @@
 //! Which schedule serves rows of a width where nothing was tuned.
 
 use autokernel_core::Arch;
+use autokernel_core::gpu::WARP_THREADS;
 
-use super::rules::{WARP_THREADS, parked_bytes, resident_blocks};
+use super::rules::{parked_bytes, resident_blocks};
 use super::schedule::{MOST_COLUMNS, Sm80Schedule};
 use crate::rows::passes::Keep;
 use crate::rows::problem::Class;
@@ -23,7 +24,7 @@ const MOST_BLOCKS: u32 = 8;
 const ALONE_THREADS: u32 = 512;
 /// Threads of a long row without clusters, and vectors of each in registers and in shared memory: the first where an SM has room for two such
 /// blocks, whose arithmetic and loads cover each other (`docs/results/rows-h200/parts.txt`).
-const PARKED: [(u32, u32, u32); 4] = [(512, 6, 10), (1024, 6, 10), (1024, 4, 4), (1024, 2, 4)];
+pub(super) const PARKED: [(u32, u32, u32); 4] = [(512, 6, 10), (1024, 6, 10), (1024, 4, 4), (1024, 2, 4)];
 const ONE_OF_TWO_BYTES: u32 = 80 << 10;
 /// Threads of a row: no fewer than it has single elements beside its vectors, or about.
 const LEAST_THREADS: u32 = 16;

@@ -1,6 +1,7 @@
 //! What a schedule of the portable family must keep.
 
 use autokernel_core::Arch;
+use autokernel_core::gpu::{MAX_BLOCK_THREADS, MAX_REGISTERS, Multiprocessor, REGISTERS_PER_SM, WARP_THREADS};
 
 use super::columns::resident as columns;
 use super::schedule::{MOST_COLUMNS, Sm80Schedule as S};
@@ -9,12 +10,10 @@ use crate::rows::passes::Keep;
 use crate::rows::problem::Class;
 use crate::rule::{self, BrokenRule, Rule};
 
-const MAX_THREADS: u32 = 1024;
 /// Columns that a thread holds in registers at most, of a row of which it holds others in shared memory: its code is straight for few.
 const MOST_BESIDE_PARKED: u32 = 48;
 /// Vectors that a thread holds in shared memory at most.
 const MOST_PARKED: u32 = 16;
-pub(super) const WARP_THREADS: u32 = 32;
 /// Sums in shared memory of a block that reduces along columns, of four bytes each.
 const MAX_SUMS: u32 = 8192;
 /// The widest vector of a thread, in bytes: two accesses of 16.
@@ -55,13 +54,8 @@ const GROUP: u32 = 5;
 const GROUP_OF_KEPT: u32 = 2;
 /// Shared memory of a block for reductions.
 const SCRATCH_BYTES: u32 = 3 << 10;
-/// Threads and blocks that one multiprocessor holds.
-const SM_THREADS: u32 = 2048;
-const SM_BLOCKS: u32 = 32;
-/// Registers that ptxas gives a thread.
-const MAX_REGISTERS: u32 = 255;
-/// Registers of one multiprocessor, and its parts: each has its own registers and warps.
-const REGISTER_FILE: u32 = 65_536;
+/// What kernels are compiled for, and its parts: each has its own registers and warps.
+const SM: Multiprocessor = Multiprocessor::AMPERE;
 const PARTITIONS: u32 = 4;
 
 /// The rules, each of which may take those before it for granted.
@@ -72,8 +66,8 @@ pub const RULES: &[Rule<S, Class>] = &[
                 to 1024 threads",
         holds: |s, _, _| {
             let powers = s.threads_per_row.is_power_of_two() && s.rows_per_block.is_power_of_two();
-            let ranges = (4..=MAX_THREADS).contains(&s.threads_per_row) && (1..=64).contains(&s.rows_per_block);
-            powers && ranges && (WARP_THREADS..=MAX_THREADS).contains(&s.threads())
+            let ranges = (4..=MAX_BLOCK_THREADS).contains(&s.threads_per_row) && (1..=64).contains(&s.rows_per_block);
+            powers && ranges && (WARP_THREADS..=MAX_BLOCK_THREADS).contains(&s.threads())
         },
         reason: |s, _, _| {
             let S { threads_per_row, rows_per_block, .. } = s;
@@ -121,7 +115,7 @@ pub const RULES: &[Rule<S, Class>] = &[
                 threads_per_row * vector, and at most 8192 sums: threads * vector for each output",
         holds: |s, class, _| {
             let is_alone = s.cluster <= 1 && s.blocks_per_sm == 0;
-            let fits = s.threads_per_row * s.vector <= MAX_THREADS && columns::sums(s, class) <= MAX_SUMS;
+            let fits = s.threads_per_row * s.vector <= MAX_BLOCK_THREADS && columns::sums(s, class) <= MAX_SUMS;
             !class.is_by_columns() || is_alone && fits
         },
         reason: |s, class, _| {
@@ -158,7 +152,7 @@ pub const RULES: &[Rule<S, Class>] = &[
         holds: |s, class, arch| {
             let accesses = class.read_matrices().all(|dtype| s.vector * dtype.bytes() >= ACCESS_BYTES);
             let shared = s.blocks_per_sm * (prefetch_bytes(s, class) + SCRATCH_BYTES);
-            let fits = s.blocks_per_sm * s.threads() <= SM_THREADS && shared <= arch.shared_bytes_per_block();
+            let fits = s.blocks_per_sm * s.threads() <= SM.threads && shared <= arch.shared_bytes_per_block();
             let may_be_ahead = class.is_in_place() && !class.is_elementwise();
             let is_ahead = [1, 2, 4, 8].contains(&s.blocks_per_sm) && may_be_ahead;
             s.blocks_per_sm == 0 || is_ahead && accesses && fits
@@ -195,13 +189,9 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "registers",
-        words: "vectors * (registers of a vector of each input, or of what is kept if that is more) + 2 * vector + 16 (8 * vectors where nothing is \
-                reduced, or read or written elsewhere than in its row and column), \
-                and 3 for each operand but indices beyond 5, and 4 for each function beyond the first, but at least 64 (32 there), and 8 * vectors where nothing is reduced and something read or written elsewhere, and what a \
-                vector of each Row takes beyond 8, and 3 * vector for each reduction of a pass, or output, and Row \
-                beyond 3, and 48 for 8 vectors unless blocks stay, and 16 where inputs of more than 3 matrices are kept, is at most 255, and at most 65536 / threads; of a reduction along columns it is vectors * \
-                (registers of a vector of each matrix, and 1 for each Column) + vector for each output and Row, and 28 for one matrix alone, else 36, \
-                12 without cluster, 32 and more for functions, and 4 for each vector of an operand beyond the first",
+        words: "vectors * (registers of a vector of each input, or of what is kept if that is more) + 2 * vector + 16, but at least 64, and what \
+                many operands, functions, reductions and Rows take beside (docs/schedules.md), is at most 255, and at most \
+                65536 / threads",
         holds: |s, class, _| registers(s, class) <= available(s),
         reason: |s, class, _| {
             let (needed, available) = (registers(s, class), available(s));
@@ -312,7 +302,7 @@ pub(super) fn registers_for(s: &S, inputs: u32, kept: u32, rest: u32) -> u32 {
 
 /// Registers that there are for a thread.
 pub fn available(s: &S) -> u32 {
-    MAX_REGISTERS.min(REGISTER_FILE / s.threads().max(1))
+    MAX_REGISTERS.min(REGISTERS_PER_SM / s.threads().max(1))
 }
 
 /// Bytes of the row, of each matrix that is read, that a block has on its way while it computes another.
@@ -325,6 +315,6 @@ pub(super) fn prefetch_bytes(s: &S, class: &Class) -> u32 {
 pub fn resident_blocks(s: &S, class: &Class) -> u32 {
     let registers = registers(s, class).next_multiple_of(REGISTER_STEP).max(REGISTER_STEP);
     let threads = s.threads().max(1);
-    let warps = PARTITIONS * (REGISTER_FILE / PARTITIONS / (registers * WARP_THREADS));
-    (warps * WARP_THREADS / threads).min(SM_THREADS / threads).clamp(1, SM_BLOCKS)
+    let warps = PARTITIONS * (REGISTERS_PER_SM / PARTITIONS / (registers * WARP_THREADS));
+    (warps * WARP_THREADS / threads).min(SM.threads / threads).clamp(1, SM.blocks)
 }

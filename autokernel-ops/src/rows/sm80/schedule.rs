@@ -2,48 +2,48 @@
 
 use std::fmt;
 
-use crate::rows::knobs::schedule;
+use crate::knob::schedule;
 use crate::rows::passes::Keep;
 
 schedule! {
     /// A schedule of the portable family of row-wise kernels.
-    Sm80Schedule;
-
-    /// Threads of a block that share a row.
-    threads_per_row: u32, "4, 8, 16, 32, 64, 128, 256, 512, 1024",
-    "As many as leave each thread 2 to 8 vectors of a row: 8 to 32 for 256 columns, 128 to 256 for 4096, 512 to 1024 \
-     for 65536. Up to 32 a reduction needs no barrier.";
-    /// Rows that a block takes at a time.
-    rows_per_block: u32, "1, 2, 4, 8, 16, 32, 64",
-    "So many that a block has 128 to 512 threads; 1 where a row has as many itself.";
-    /// Columns of a vector.
-    vector: u32, "2, 4, 8",
-    "8 for 16-bit elements and 4 for fp32 are accesses of 16 bytes.";
-    /// Blocks of a cluster that share a row: from 1 on for Hopper alone, where a launch then begins before the one before it
-    /// has ended; 0 for a kernel of every GPU.
-    cluster: u32, "0, 1, 2, 4, 8",
-    "1 on Hopper. Where a row has more than 16384 columns, 2 with blocks that stay, or 4 of blocks that do not; more wait \
-     longer for each other.";
-    /// Vectors of a row that a thread requests at once and holds from pass to pass.
-    vectors: u32, "1, 2, 4, 6, 8",
-    "threads_per_row * vector * vectors columns of a row are read once; the rest again in each pass. Two vectors and \
-     more keep enough loads in flight.";
-    /// What a thread keeps of its elements from one pass to the next.
-    keep: Keep, "inputs, values",
-    "values saves what is dear to compute again, as exponentials; inputs saves registers where rows are long.";
-    /// Blocks that each SM is given to walk over the rows, the next of which is on its way to shared memory while they compute
-    /// one; 0 for a block for each of its rows.
-    blocks_per_sm: u32, "0, 1, 2, 4, 8",
-    "0 where an SM holds several rows at once, whose loads cover each other's arithmetic; 1 where it holds one.";
-    /// Whether two reductions of which the second needs the first (a maximum and exponentials relative to it, a mean and squares
-    /// about it) are made in one pass, and cross the threads of a row once.
-    joins: bool = 0, "false, true",
-    "true where an SM holds one or two rows, whose threads would wait for each other twice, and where a row does not fit its \
-     threads, as it is read again once less; false where others cover the wait.";
-    /// Vectors of a row that a thread holds in shared memory, beside those in registers.
-    parked: u32 = 0, "0 to 16",
-    "0 where registers hold a row. 10 beside 6 in registers hold 65536 columns, of 1024 threads of f32, and of 512 of 16 bits, of which an \
-     SM has two blocks; what neither holds is read again in each pass.";
+    Sm80Schedule {
+        /// Threads of a block that share a row.
+        threads_per_row: u32, "4, 8, 16, 32, 64, 128, 256, 512, 1024",
+        "As many as leave each thread 2 to 8 vectors of a row: 8 to 32 for 256 columns, 128 to 256 for 4096, 512 to 1024 \
+         for 65536. Up to 32 a reduction needs no barrier.";
+        /// Rows that a block takes at a time.
+        rows_per_block: u32, "1, 2, 4, 8, 16, 32, 64",
+        "So many that a block has 128 to 512 threads; 1 where a row has as many itself.";
+        /// Columns of a vector.
+        vector: u32, "2, 4, 8",
+        "8 for 16-bit elements and 4 for fp32 are accesses of 16 bytes.";
+        /// Blocks of a cluster that share a row: from 1 on for Hopper alone, where a launch then begins before the one before it
+        /// has ended; 0 for a kernel of every GPU.
+        cluster: u32, "0, 1, 2, 4, 8",
+        "1 on Hopper. Where a row has more than 16384 columns, 2 with blocks that stay, or 4 of blocks that do not; more wait \
+         longer for each other.";
+        /// Vectors of a row that a thread requests at once and holds from pass to pass.
+        vectors: u32, "1, 2, 4, 6, 8",
+        "threads_per_row * vector * vectors columns of a row are read once; the rest again in each pass. Two vectors and \
+         more keep enough loads in flight.";
+        /// What a thread keeps of its elements from one pass to the next.
+        keep: Keep, "inputs, values",
+        "values saves what is dear to compute again, as exponentials; inputs saves registers where rows are long.";
+        /// Blocks that each SM is given to walk over the rows, the next of which is on its way to shared memory while they compute
+        /// one; 0 for a block for each of its rows.
+        blocks_per_sm: u32, "0, 1, 2, 4, 8",
+        "0 where an SM holds several rows at once, whose loads cover each other's arithmetic; 1 where it holds one.";
+        /// Whether two reductions of which the second needs the first (a maximum and exponentials relative to it, a mean and squares
+        /// about it) are made in one pass, and cross the threads of a row once.
+        joins: bool = 0, "false, true",
+        "true where an SM holds one or two rows, whose threads would wait for each other twice, and where a row does not fit its \
+         threads, as it is read again once less; false where others cover the wait.";
+        /// Vectors of a row that a thread holds in shared memory, beside those in registers.
+        parked: u32 = 0, "0 to 16",
+        "0 where registers hold a row. 10 beside 6 in registers hold 65536 columns, of 1024 threads of f32, and of 512 of 16 bits, of which an \
+         SM has two blocks; what neither holds is read again in each pass.";
+    }
 }
 
 impl Sm80Schedule {

@@ -1,5 +1,6 @@
 use autokernel_core::{Arch, Dtype};
 
+use super::model::portfolio;
 use super::rules::{self, RULES, parked_bytes, resident_blocks};
 use super::schedule::Sm80Schedule;
 use super::space;
@@ -44,6 +45,19 @@ fn every_schedule_of_the_space_keeps_the_rules_and_is_there_once() {
     let distinct: std::collections::BTreeSet<_> = schedules.iter().collect();
     assert_eq!(distinct.len(), schedules.len());
     assert!(schedules.contains(&Sm80Schedule::default_for(&class, Arch::SM_80)));
+}
+
+#[test]
+fn what_is_carried_untuned_is_in_the_space_of_a_search() {
+    for body in [cases::softmax(), cases::add_rms_norm(), cases::statistics(), cases::gradients(), cases::rotary()] {
+        let class = class(body);
+        for arch in [Arch::SM_80, Arch::SM_90A] {
+            let space = space::schedules(&class, arch);
+            for schedule in portfolio(&class, arch).into_iter().chain([Sm80Schedule::default_for(&class, arch)]) {
+                assert!(space.contains(&schedule), "{schedule} of {class}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use autokernel_core::Arch;
 
+use super::default::PARKED;
 use super::schedule::Sm80Schedule;
 use crate::rows::passes::Keep;
 use crate::rows::problem::Class;
@@ -12,8 +13,6 @@ const VECTOR: [u32; 3] = [2, 4, 8];
 const VECTORS: [u32; 4] = [1, 2, 4, 8];
 const CLUSTER: [u32; 5] = [0, 1, 2, 4, 8];
 const BLOCKS_PER_SM: [u32; 5] = [0, 1, 2, 4, 8];
-/// Threads of a row, and vectors of each in registers and in shared memory.
-const PARKED: [(u32, u32, u32); 3] = [(512, 6, 10), (1024, 4, 4), (1024, 6, 10)];
 
 /// Every valid schedule for `class` on `arch`, in a fixed order.
 pub fn schedules(class: &Class, arch: Arch) -> Vec<Sm80Schedule> {

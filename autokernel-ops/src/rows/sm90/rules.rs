@@ -1,6 +1,7 @@
 //! What a schedule of Hopper's family must keep.
 
 use autokernel_core::Arch;
+use autokernel_core::gpu::{MAX_BLOCK_THREADS, Multiprocessor, RESERVED_SHARED_BYTES, WARP_THREADS};
 
 use super::schedule::Sm90Schedule as S;
 use crate::rows::joined::Pair;
@@ -9,8 +10,6 @@ use crate::rows::problem::Class;
 use crate::rows::sm80::{MOST_COLUMNS, available, registers};
 use crate::rule::{self, BrokenRule, Rule};
 
-const MAX_THREADS: u32 = 1024;
-const WARP_THREADS: u32 = 32;
 /// What a bulk copy moves in whole.
 const ACCESS_BYTES: u32 = 16;
 /// The widest vector of a thread, in bytes: two accesses.
@@ -26,10 +25,6 @@ const BARRIER_BYTES: u32 = 8;
 /// A number of a row, and how many of those leaders tell each other are in use.
 const NUMBER_BYTES: u32 = 4;
 const TOLD: u32 = 4;
-/// Shared memory of an SM that each block takes for itself, beside its own.
-const RESERVED_BYTES: u32 = 1 << 10;
-/// Threads that an SM holds.
-const SM_THREADS: u32 = 2048;
 
 /// The rules, each of which may take those before it for granted.
 pub const RULES: &[Rule<S, Class>] = &[
@@ -50,7 +45,7 @@ pub const RULES: &[Rule<S, Class>] = &[
         words: "threads_per_row is 128, 256, 512 or 1024, rows_per_block 1, 2 or 4; together they are at most 1024 threads",
         holds: |s, _, _| {
             let known = [128, 256, 512, 1024].contains(&s.threads_per_row) && [1, 2, 4].contains(&s.rows_per_block);
-            known && s.threads() <= MAX_THREADS
+            known && s.threads() <= MAX_BLOCK_THREADS
         },
         reason: |s, _, _| {
             let S { threads_per_row, rows_per_block, .. } = s;
@@ -60,7 +55,10 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "blocks_per_sm",
         words: "blocks_per_sm is 1, 2, 3, 4, 6 or 8; those blocks have at most 2048 threads",
-        holds: |s, _, _| [1, 2, 3, 4, 6, 8].contains(&s.blocks_per_sm) && s.blocks_per_sm * s.threads() <= SM_THREADS,
+        holds: |s, _, _| {
+            [1, 2, 3, 4, 6, 8].contains(&s.blocks_per_sm)
+                && s.blocks_per_sm * s.threads() <= Multiprocessor::HOPPER.threads
+        },
         reason: |s, _, _| {
             let S { blocks_per_sm, .. } = s;
             format!(
@@ -137,8 +135,8 @@ pub const RULES: &[Rule<S, Class>] = &[
                 1 KiB more each that of an SM",
         holds: |s, class, arch| {
             let bytes = shared_bytes(s, class).saturating_add(told_bytes(s, class));
-            let of_sm = s.blocks_per_sm.saturating_mul(bytes.saturating_add(RESERVED_BYTES));
-            bytes <= arch.shared_bytes_per_block() && of_sm <= arch.shared_bytes_per_block() + RESERVED_BYTES
+            let of_sm = s.blocks_per_sm.saturating_mul(bytes.saturating_add(RESERVED_SHARED_BYTES));
+            bytes <= arch.shared_bytes_per_block() && of_sm <= arch.shared_bytes_per_block() + RESERVED_SHARED_BYTES
         },
         reason: |s, class, arch| {
             let bytes = s.blocks_per_sm.saturating_mul(shared_bytes(s, class).saturating_add(told_bytes(s, class)));

@@ -172,7 +172,8 @@ fn the_reference_is_what_arithmetic_expects_to_be_fastest_in_the_defaults_order_
     assert_eq!(standard.wanted.last(), Some(&default), "where the first does not compile");
     let [expected, _] = standard.wanted[..] else { panic!("{:?}", standard.wanted) };
     let ms = |schedule: &Schedule| {
-        let forecast = target.problem.class().forecast(schedule, None, brief.gpu.machine());
+        let class = target.problem.class();
+        let forecast = class.forecast(schedule, None, brief.gpu.machine(class.multiplies()));
         forecast.unwrap().predicted_ms(&target.shape)
     };
     assert!(ms(&expected) < 0.9 * ms(&default), "{expected}");

@@ -73,7 +73,8 @@ impl Selection {
                 unique.push(image);
             }
         }
-        let (class, machine) = (target.problem.class(), gpu.machine());
+        let class = target.problem.class();
+        let machine = gpu.machine(class.multiplies());
         let launched = |image: Schedule| {
             let traits = Traits::of(&class, &image);
             traits.map_or(image, |traits| traits.with_raster(&image, &target.shape, &machine))

@@ -1,9 +1,13 @@
 //! The knobs of schedules: a table for each family, from which schedules are read and written, and which the prompt and
 //! docs/schedules.md print.
 
+mod table;
+
 use serde_json::Value;
 
 use crate::search::Search;
+
+pub(crate) use table::{schedule, with_group};
 
 /// A knob of a kernel family. Its values are held as a number, whatever they are in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ const GUARD: usize = 256;
 
 /// A row-major matrix inside a buffer: element `(r, c)` is at `offset + r * ld + c`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placement {
+pub struct Place {
     /// Rows.
     pub rows: usize,
     /// Columns.
@@ -22,7 +22,7 @@ pub struct Placement {
     pub offset: usize,
 }
 
-impl Placement {
+impl Place {
     /// Rows without gaps, the first of them aligned.
     pub fn dense(rows: usize, columns: usize) -> Self {
         Self { rows, columns, ld: columns, offset: GUARD }
@@ -59,7 +59,7 @@ impl Placement {
     }
 }
 
-impl fmt::Display for Placement {
+impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rows, columns, ld, offset } = self;
         write!(f, "{rows}x{columns} ld {ld} at +{offset}")
@@ -74,9 +74,9 @@ mod tests {
     #[test]
     fn random_placements_have_room_and_cover_aligned_and_unaligned_rows() {
         let mut rng = StdRng::seed_from_u64(1);
-        let all: Vec<_> = (0..200).map(|_| Placement::random(&mut rng, 5, 24)).collect();
+        let all: Vec<_> = (0..200).map(|_| Place::random(&mut rng, 5, 24)).collect();
         assert!(all.iter().all(|p| p.ld >= p.columns && p.row_ranges().last().unwrap().end + GUARD == p.buffer_len()));
-        let aligned = |p: &&Placement| p.ld.is_multiple_of(8) && p.offset.is_multiple_of(8);
+        let aligned = |p: &&Place| p.ld.is_multiple_of(8) && p.offset.is_multiple_of(8);
         assert!(all.iter().filter(aligned).count() > 50);
         assert!(all.iter().filter(|p| p.ld % 2 == 1).count() > 30);
         assert!(all.iter().filter(|p| p.offset % 2 == 1).count() > 30);
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn an_empty_matrix_takes_nothing_of_its_buffer() {
-        let empty = Placement::dense(7, 0);
+        let empty = Place::dense(7, 0);
         assert_eq!((empty.span().len(), empty.row_ranges().count(), empty.buffer_len()), (0, 0, 2 * GUARD));
     }
 }
