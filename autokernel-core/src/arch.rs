@@ -32,6 +32,8 @@ pub struct Arch {
 impl Arch {
     /// Ampere (A100): the oldest target, whose PTX runs on every later GPU.
     pub const SM_80: Arch = Arch::new(8, 0, Features::Baseline);
+    /// Ada (L4, L40): the oldest target whose matrix units multiply 8-bit floats.
+    pub const SM_89: Arch = Arch::new(8, 9, Features::Baseline);
     /// Hopper (H100, H200) with wgmma and TMA.
     pub const SM_90A: Arch = Arch::new(9, 0, Features::Specific);
 

@@ -155,8 +155,8 @@ pub trait Class: fmt::Display {
     /// The families that serve it on `arch`, best first; none where nothing computes it there.
     fn families(&self, arch: Arch) -> &'static [Family];
 
-    /// What only Hopper has for it, as the end of a sentence, where no family serves it on other archs.
-    fn confined_to_hopper(&self) -> Option<String> {
+    /// What only later GPUs have for it, as the end of a sentence, where no family serves it on the oldest.
+    fn missing_on_the_oldest(&self) -> Option<String> {
         None
     }
 

@@ -1,4 +1,4 @@
-//! Products of floats and of weights of 8 and 4 bits by the way of a user, on the CPU and on an emulated Hopper.
+//! Products of floats and of weights of 8 and 4 bits by the way of a user, on the CPU and on emulated GPUs.
 
 use autokernel::{Arch, Device, Emulation};
 use gpu_tests::{skip, weights};
@@ -11,13 +11,21 @@ fn weights_of_few_bits_are_multiplied_exactly_on_the_cpu() {
 
 #[test]
 fn weights_of_few_bits_are_multiplied_exactly_on_an_emulated_hopper() {
-    let test = "declared_weights::weights_of_few_bits_are_multiplied_exactly_on_an_emulated_hopper";
+    on_emulated("weights_of_few_bits_are_multiplied_exactly_on_an_emulated_hopper", Arch::SM_90A);
+}
+
+#[test]
+fn weights_of_few_bits_are_multiplied_exactly_on_an_emulated_ampere() {
+    on_emulated("weights_of_few_bits_are_multiplied_exactly_on_an_emulated_ampere", Arch::SM_80);
+}
+
+fn on_emulated(test: &str, arch: Arch) {
     for kernel in weights::KERNELS {
         if let Some(reason) = &kernel.descriptor().unwrap().not_compiled {
-            return skip::log(test, reason);
+            return skip::log(&format!("declared_weights::{test}"), reason);
         }
     }
-    let device = Device::emulated_with(Emulation::new(Arch::SM_90A).seed(7)).unwrap();
+    let device = Device::emulated_with(Emulation::new(arch).seed(7)).unwrap();
     weights::check(&device, 3).unwrap();
     weights::check_smallest(&device).unwrap();
 }

@@ -1,21 +1,10 @@
 //! Products of floats and of weights of 8 and 4 bits by the way of a user, on the GPU: `AUTOKERNEL_CASES` problems of each kernel (200).
 
-use autokernel::Device;
 use gpu_tests::{settings, skip, weights};
-
-/// A Hopper; none, logged, where there is another GPU or none.
-fn hopper(test: &str) -> Option<Device> {
-    let device = skip::gpu(test)?;
-    if device.info().unwrap().compute_capability.major != 9 {
-        skip::log(test, "weights of few bits have images for Hopper alone");
-        return None;
-    }
-    Some(device)
-}
 
 #[test]
 fn weights_of_few_bits_are_multiplied_exactly_on_a_gpu() {
-    let Some(device) = hopper("gpu_weights::weights_of_few_bits_are_multiplied_exactly_on_a_gpu") else { return };
+    let Some(device) = skip::gpu("gpu_weights::weights_of_few_bits_are_multiplied_exactly_on_a_gpu") else { return };
     weights::check(&device, settings::number("AUTOKERNEL_CASES", 200)).unwrap();
     weights::check_smallest(&device).unwrap();
 }
@@ -23,6 +12,6 @@ fn weights_of_few_bits_are_multiplied_exactly_on_a_gpu() {
 /// A few, for compute-sanitizer.
 #[test]
 fn sanitize_weights_of_few_bits() {
-    let Some(device) = hopper("gpu_weights::sanitize_weights_of_few_bits") else { return };
+    let Some(device) = skip::gpu("gpu_weights::sanitize_weights_of_few_bits") else { return };
     weights::check(&device, settings::number("AUTOKERNEL_SANITIZED", 4)).unwrap();
 }

@@ -45,20 +45,12 @@ mod tests {
     #[test]
     fn one_warning_names_a_kernel_the_archs_that_do_not_serve_it_and_why() {
         let product = |input| Problem::matmul(input, Layout::Nt, "identity".parse().unwrap());
-        let confined = Problem::from(
-            crate::product::problem(
-                &syn::parse_str(
-                    "fn f(x: &Matrix<bf16>, w: &Matrix<i4x2>, out: &mut Matrix<bf16>) { out = dot(x, w.t()); }",
-                )
-                .unwrap(),
-            )
-            .unwrap(),
-        );
+        let confined = product(Dtype::E4m3);
         let problems = [product(Dtype::Bf16), confined.clone(), confined];
         let said = |requested: &[Arch]| message(problems.iter(), requested);
         let words = said(&[Arch::SM_80, Arch::SM_90A]).unwrap();
-        assert!(words.contains("no image for sm_80 (and so for 1 more): i4x2 weights"), "{words}");
-        assert!(words.contains("image for sm_90a"), "{words}");
+        assert!(words.contains("no image for sm_80 (and so for 1 more): e4m3 factors"), "{words}");
+        assert!(words.contains("image for sm_89;"), "{words}");
         assert_eq!(said(&[Arch::SM_90A]), None);
         assert_eq!(said(&[]), None, "nobody asked for an arch");
         assert_eq!(message(problems[..1].iter(), &[Arch::SM_80]), None);

@@ -408,7 +408,7 @@ pub(crate) enum MatrixOp {
         address: Address,
         transposed: bool,
     },
-    /// m16n8kK with fp32 sums; K is 8 or 16.
+    /// m16n8kK, of 16 or 32 bytes of K, with sums of 32 bits.
     Multiply {
         k: u32,
         ty: Type,

@@ -3,7 +3,7 @@
 use crate::support::case::{Case, SM80, Variation, problem};
 use crate::support::compile::Compiler;
 use crate::support::host::shape;
-use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
+use autokernel_codegen::dtype::Dtype::{Bf16, E4m3, E5m2, F16, F32, I8};
 use autokernel_codegen::matmul::problem::Layout::{Nn, Nt, Tn, Tt};
 use autokernel_codegen::matmul::schedule::{Schedule, Sm80Schedule};
 
@@ -39,6 +39,69 @@ fn every_layout_and_type_is_right_on_ragged_shapes() {
     ];
     let cases = cases.map(|(problem, schedule)| Case { problem, schedule: Schedule::Sm80(schedule) });
     check("every_layout_and_type_is_right_on_ragged_shapes", &cases, &[Variation::default()]);
+}
+
+#[test]
+fn whole_numbers_of_8_bits_are_right_on_ragged_shapes_and_rows_of_any_alignment() {
+    let test = "whole_numbers_of_8_bits_are_right_on_ragged_shapes_and_rows_of_any_alignment";
+    let cases = [
+        (problem(I8, F32, Nt, "identity"), Sm80Schedule { tile_k: 64, ..SM80 }),
+        (problem(I8, F16, Nt, "relu"), Sm80Schedule { tile_n: 128, tile_k: 128, warps_m: 1, warps_n: 4, ..SM80 }),
+        (
+            problem(I8, Bf16, Nt, "leaky_relu(0.25)"),
+            Sm80Schedule { tile_m: 128, tile_n: 32, tile_k: 64, warps_m: 4, warps_n: 1, stages: 2, ..SM80 },
+        ),
+    ];
+    let cases = cases.map(|(problem, schedule)| Case { problem, schedule: Schedule::Sm80(schedule) });
+    let padded = Variation { seed: 1, padding: [1, 4, 3], ..Variation::default() };
+    check(test, &cases, &[Variation::default(), padded]);
+}
+
+#[test]
+fn floats_of_32_bits_as_tf32_are_right_on_ragged_shapes_and_rows_of_any_alignment() {
+    let test = "floats_of_32_bits_as_tf32_are_right_on_ragged_shapes_and_rows_of_any_alignment";
+    let cases = [
+        (problem(F32, F32, Nt, "identity"), Sm80Schedule { tile_k: 16, ..SM80 }),
+        (
+            problem(F32, F32, Nt, "leaky_relu(0.25)"),
+            Sm80Schedule { tile_m: 32, tile_n: 128, tile_k: 32, warps_m: 1, warps_n: 4, stages: 2, ..SM80 },
+        ),
+    ];
+    let cases = cases.map(|(problem, schedule)| Case { problem, schedule: Schedule::Sm80(schedule) });
+    let padded = Variation { seed: 1, padding: [1, 4, 3], eighths: true, ..Variation::default() };
+    check(test, &cases, &[Variation::default(), padded]);
+}
+
+#[test]
+fn floats_of_8_bits_are_right_on_ragged_shapes_and_rows_of_any_alignment() {
+    let test = "floats_of_8_bits_are_right_on_ragged_shapes_and_rows_of_any_alignment";
+    let cases = [
+        (problem(E4m3, Bf16, Nt, "identity"), Sm80Schedule { tile_k: 64, ..SM80 }),
+        (problem(E5m2, F16, Nt, "relu"), Sm80Schedule { tile_n: 128, tile_k: 128, warps_m: 1, warps_n: 4, ..SM80 }),
+        (
+            problem(E4m3, F32, Nt, "leaky_relu(0.25)"),
+            Sm80Schedule { tile_m: 32, tile_k: 64, warps_m: 1, stages: 5, ..SM80 },
+        ),
+    ];
+    let cases = cases.map(|(problem, schedule)| Case { problem, schedule: Schedule::Sm80(schedule) });
+    let padded = Variation { seed: 1, padding: [1, 4, 3], ..Variation::default() };
+    check(test, &cases, &[Variation::default(), padded]);
+    check(test, &cases[..1], &[Variation { not_numbers: true, ..Variation::default() }]);
+}
+
+#[test]
+fn sums_of_whole_numbers_are_exact_beyond_what_fp32_holds_until_they_are_stored_by_the_portable_family() {
+    let test = "sums_of_whole_numbers_are_exact_beyond_what_fp32_holds_until_they_are_stored_by_the_portable_family";
+    let Some(compiler) = Compiler::find(test) else { return };
+    let schedule = Sm80Schedule { tile_k: 128, ..SM80 };
+    let case = Case { problem: problem(I8, F32, Nt, "identity"), schedule: Schedule::Sm80(schedule) };
+    case.check();
+    let module = case.compile(&compiler, None).unwrap();
+    // 65 · 127² is below 2²⁴, 1301 · 124² is not.
+    for (m, n, k) in [(65, 72, 65), (65, 72, 1301), (9, 130, 4000)] {
+        let variation = Variation { largest: true, ..Variation::default() };
+        case.run(&module, shape(m, n, k), variation).expect_right(&format!("{}, {m}x{n}x{k}", case.schedule));
+    }
 }
 
 #[test]

@@ -2,14 +2,14 @@
 //! integers and powers of two is.
 
 use crate::support::arguments;
-use crate::support::case::SM90;
+use crate::support::case::{SM80, SM90};
 use crate::support::compile::{Change, Compiler, instructions};
 use crate::support::host::{Matrix, Shape, allocate, download, product, rounded, shape};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::problem::{Layout, Problem};
-use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm90Schedule};
+use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm80Schedule, Sm90Schedule};
 use autokernel_codegen::matmul::{emit, extents};
 use autokernel_emulator::{Gpu, Memory, Module, Options, Report};
 
@@ -97,7 +97,10 @@ struct Launched {
 fn launch(form: Form, schedule: &Schedule, module: &Module, of: Shape, seed: u64) -> Result<Launched, String> {
     let (problem, Shape { m, n, k }) = (form.problem(), of);
     let (kernel, plan) = emit::kernel(&problem, schedule);
-    let mut gpu = Gpu::new(autokernel_emulator::Arch::Sm90a);
+    let mut gpu = Gpu::new(match schedule {
+        Schedule::Sm90(_) => autokernel_emulator::Arch::Sm90a,
+        _ => autokernel_emulator::Arch::Sm80,
+    });
     let x = Matrix::integers(m, k, k.next_multiple_of(8), 1 + seed);
     let mut operands = vec![x.upload(&mut gpu, "x", form.x)];
     let mut sums = vec![0.0; (m * n) as usize];
@@ -145,16 +148,20 @@ fn launch(form: Form, schedule: &Schedule, module: &Module, of: Shape, seed: u64
     Ok(Launched { got: download(&mut gpu, out, form.out), expected, report })
 }
 
-fn module(compiler: &Compiler, form: Form, schedule: &Schedule, change: Option<Change<'_>>) -> Module {
-    let problem = form.problem();
-    schedule.check(&problem.class(), Arch::SM_90A).unwrap();
-    let (kernel, _) = emit::kernel(&problem, schedule);
-    Module::parse(&compiler.ptx(&kernel, Arch::SM_90A, change).unwrap()).unwrap()
+fn arch_of(schedule: &Schedule) -> Arch {
+    if matches!(schedule, Schedule::Sm90(_)) { Arch::SM_90A } else { Arch::SM_80 }
 }
 
-fn check(test: &str, form: Form, schedule: Sm90Schedule) {
+fn module(compiler: &Compiler, form: Form, schedule: &Schedule, change: Option<Change<'_>>) -> Module {
+    let (problem, arch) = (form.problem(), arch_of(schedule));
+    schedule.check(&problem.class(), arch).unwrap();
+    let (kernel, _) = emit::kernel(&problem, schedule);
+    Module::parse(&compiler.ptx(&kernel, arch, change).unwrap()).unwrap()
+}
+
+fn check(test: &str, form: Form, schedule: impl Into<Schedule>) {
     let Some(compiler) = Compiler::find(test) else { return };
-    let schedule = Schedule::Sm90(schedule);
+    let schedule = schedule.into();
     let module = module(&compiler, form, &schedule, None);
     // Ragged everywhere, less than a stage, many stages; K in whole groups and units of numbers that are packed together.
     let unit = form.scales.map_or(if form.w == Dtype::I8 { 8 } else { 32 }, |(group, _)| group.max(32));
@@ -265,6 +272,30 @@ forms! {
         Form { w: Dtype::I8, scales: Some((32, Dtype::F16)), ..PACKED_ZEROS }, Sm90Schedule { tile_m: 40, stages: 3, ..SWAPPED };
 }
 
+/// The same of the portable family, whose warps have 32 columns each.
+const PORTABLE: Sm80Schedule = Sm80Schedule { warps_m: 1, ..SM80 };
+
+forms! {
+    portable_products_of_weights_of_8_bits_are_right: BYTES, PORTABLE;
+    portable_products_of_weights_of_8_bits_beside_f16_in_deep_stages_are_right:
+        Form { x: Dtype::F16, out: Dtype::F16, ..BYTES }, Sm80Schedule { tile_m: 32, tile_k: 64, stages: 2, ..PORTABLE };
+    portable_groups_of_weights_of_8_bits_are_scaled:
+        Form { scales: Some((128, Dtype::F16)), ..BYTES }, Sm80Schedule { tile_n: 128, warps_n: 4, tile_k: 64, ..PORTABLE };
+    portable_small_groups_of_weights_of_8_bits_have_zero_points:
+        Form { x: Dtype::F16, scales: Some((32, Dtype::F32)), zeros: true, ..BYTES }, PORTABLE;
+    portable_products_of_weights_of_4_bits_are_right: Form { w: Dtype::I4x2, ..BYTES }, PORTABLE;
+    portable_products_of_weights_of_4_bits_beside_f16_in_deep_stages_are_right:
+        Form { x: Dtype::F16, w: Dtype::I4x2, out: Dtype::Bf16, ..BYTES },
+        Sm80Schedule { tile_m: 32, tile_k: 64, warps_n: 4, stages: 6, ..PORTABLE };
+    portable_groups_of_weights_of_4_bits_are_scaled:
+        Form { w: Dtype::I4x2, scales: Some((128, Dtype::F16)), ..BYTES }, Sm80Schedule { tile_m: 128, warps_m: 2, ..PORTABLE };
+    portable_groups_of_weights_of_4_bits_in_deep_stages_have_zero_points:
+        Form { scales: Some((64, Dtype::Bf16)), ..PACKED_ZEROS }, Sm80Schedule { tile_m: 32, tile_k: 64, ..PORTABLE };
+    portable_products_of_two_weights_have_zero_points_each:
+        Form { products: 2, ..PACKED_ZEROS }, Sm80Schedule { tile_n: 128, warps_n: 4, ..PORTABLE };
+    two_portable_products_of_weights_of_8_bits_are_right: Form { products: 2, ..BYTES }, Sm80Schedule { tile_k: 64, ..PORTABLE };
+}
+
 const PACKED_ZEROS: Form = Form { w: Dtype::I4x2, scales: Some((128, Dtype::F16)), zeros: true, ..BYTES };
 
 const ZEROS: &str = "sm90_weights_zeros.cuh";
@@ -299,6 +330,27 @@ fn zero_points_of_other_rows_or_groups_are_told() {
     }
 }
 
+#[test]
+fn portable_weights_that_meet_others_along_k_or_scales_of_other_groups_are_told() {
+    let test = "weights_kernels::portable_weights_that_meet_others_along_k_or_scales_of_other_groups_are_told";
+    let packed = Form { w: Dtype::I4x2, ..BYTES };
+    let changes = [
+        (BYTES, ("ptx::load_shared(address, a[0], a[2]);", "ptx::load_shared(address, a[0], a[1]);")),
+        (BYTES, ("* kDivisor<Input>;", "* 1.0f;")),
+        (packed, ("const uint32_t nibbles = word >> 8 * (step % 2);", "const uint32_t nibbles = word;")),
+        (PACKED_ZEROS, ("group = requested;", "")),
+        (PACKED_ZEROS, ("of_group[i][j][at] = 0.0f;", "")),
+        (PACKED_ZEROS, ("group.scales[j][at % 2]", "group.scales[j][0]")),
+        (
+            PACKED_ZEROS,
+            ("load_zeros<0>(args.zeros, args.ldzeros, group,", "load_zeros<0>(args.zeros, args.ldzeros, 0,"),
+        ),
+    ];
+    for (form, (before, after)) in changes {
+        tells(test, form, PORTABLE, Change { file: "sm80_weights.cuh", before, after });
+    }
+}
+
 /// Bits that are shifted, scaled or moved otherwise than numbers lie.
 #[test]
 fn numbers_that_are_unpacked_otherwise_are_told() {
@@ -319,7 +371,7 @@ fn numbers_that_are_unpacked_otherwise_are_told() {
     }
 }
 
-const UNPACK: &str = "sm90_unpack.cuh";
+const UNPACK: &str = "unpack.cuh";
 const UNITS: &str = "sm90_weights_units.cuh";
 const FEW: &str = "sm90_weights_few.cuh";
 const PIECES: &str = "sm90_weights_pieces.cuh";
@@ -352,12 +404,12 @@ fn warps_load_weights_and_few_rows_without_bank_conflicts() {
 const TELLING: [(u32, u32, u32); 3] = [(16, 128, 2048), (44, 200, 1280), (16, 64, 128)];
 
 /// Whether a change of the kernel's text shows, as another result or as a fault, where without it there is neither.
-fn tells(test: &str, form: Form, schedule: Sm90Schedule, change: Change<'_>) {
+fn tells(test: &str, form: Form, schedule: impl Into<Schedule>, change: Change<'_>) {
     let Some(compiler) = Compiler::find(test) else { return };
-    let schedule = Schedule::Sm90(schedule);
+    let schedule = schedule.into();
     let Change { before, after, .. } = change;
     let (kernel, _) = emit::kernel(&form.problem(), &schedule);
-    let text = |change| compiler.ptx(&kernel, Arch::SM_90A, change).unwrap();
+    let text = |change| compiler.ptx(&kernel, arch_of(&schedule), change).unwrap();
     assert_ne!(instructions(&text(None)), instructions(&text(Some(change))), "`{before}` is no part of this kernel");
     let is_wrong = |change: Option<Change<'_>>| {
         let module = module(&compiler, form, &schedule, change);

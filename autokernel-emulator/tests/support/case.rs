@@ -76,6 +76,7 @@ impl Default for Variation {
 impl Case {
     pub fn arch(&self) -> Arch {
         match self.schedule {
+            Schedule::Sm80(_) if [Dtype::E4m3, Dtype::E5m2].contains(&self.problem.input) => Arch::SM_89,
             Schedule::Skinny(SkinnySchedule { overlap: false, .. }) | Schedule::Sm80(_) => Arch::SM_80,
             Schedule::Skinny(_) | Schedule::Sm90(_) => Arch::SM_90A,
         }

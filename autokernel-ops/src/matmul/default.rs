@@ -5,6 +5,7 @@ use autokernel_core::Arch;
 
 use super::portable;
 use super::schedule::{Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
+use super::sm80;
 use crate::matmul::many::Many;
 use crate::matmul::problem::Class;
 
@@ -16,16 +17,18 @@ impl Schedule {
         if let Some(schedule) = of_whole_columns(problem, arch) {
             return schedule;
         }
-        let (of_many_registers, others) = match (arch, problem.products()) {
+        let candidates = match (arch, problem.products()) {
             (Arch::SM_90A, _) if problem.weights.is_some() => {
-                (SM90_WEIGHTS_SMALL, &[SM90_WEIGHTS, SM90_WEIGHTS_SHALLOW][..])
+                vec![SM90_WEIGHTS, SM90_WEIGHTS_SHALLOW, SM90_WEIGHTS_SMALL]
             }
-            (Arch::SM_90A, 1) => (SM90_SMALL, &[SM90][..]),
-            (Arch::SM_90A, _) => (SM90_SMALL, &[SM90_TWO_PRODUCTS, SM90][..]),
-            _ => (SM80_SMALL, &[SM80][..]),
+            (Arch::SM_90A, 1) => vec![SM90, SM90_SMALL],
+            (Arch::SM_90A, _) => vec![SM90_TWO_PRODUCTS, SM90, SM90_SMALL],
+            _ if problem.weights.is_some() => [SM80_WEIGHTS, SM80_WEIGHTS_SMALL].map(Schedule::Sm80).to_vec(),
+            _ => [SM80, SM80_SMALL].map(|schedule| as_deep(problem, schedule)).to_vec(),
         };
         let passes = |schedule: &&Schedule| schedule.check(problem, arch).is_ok();
-        let schedule = others.iter().find(passes).copied().unwrap_or(of_many_registers);
+        // The last one leaves a body the most registers.
+        let schedule = candidates.iter().find(passes).or(candidates.last()).copied().unwrap_or(SM90_SMALL);
         debug_assert_eq!(schedule.check(problem, arch), Ok(()));
         schedule
     }
@@ -44,15 +47,7 @@ pub(super) fn of_whole_columns(problem: &Class, arch: Arch) -> Option<Schedule> 
     };
     let sm80 = [32, 64, 128].map(|columns| {
         let tile_n = columns * problem.products();
-        Schedule::Sm80(Sm80Schedule {
-            tile_m: 64,
-            tile_n,
-            tile_k: 32,
-            warps_m: 4,
-            warps_n: 1,
-            stages: 4,
-            raster: RASTER,
-        })
+        as_deep(problem, Sm80Schedule { tile_n, warps_m: 4, warps_n: 1, ..SM80_SMALL })
     });
     // Wide tiles first, as far as they fit.
     let widths = std::iter::once(128).chain((1..=16).rev().map(|sixteenths| 16 * sixteenths));
@@ -69,7 +64,8 @@ pub(super) fn portfolio(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
         return of_weights(problem);
     }
     if arch != Arch::SM_90A {
-        return portable::portfolio(problem, arch);
+        let of_other_bits = portfolio_sm80(problem, arch);
+        return if of_other_bits.is_empty() { portable::portfolio(problem, arch) } else { of_other_bits };
     }
     if problem.input.bytes() == 2 {
         return if problem.many().counts_rows_on_device() { of_groups(problem) } else { Vec::new() };
@@ -78,6 +74,21 @@ pub(super) fn portfolio(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
     let others = if problem.block.is_some() { &OF_BLOCKS[..] } else { &OF_OTHER_BITS };
     images.extend(others.iter().map(|&it| Schedule::Sm90(it)).filter(|it| it.check(problem, arch).is_ok()));
     images.into_iter().map(crate::Schedule::from).collect()
+}
+
+/// For factors of other than 16 bits, and weights; none for others.
+fn portfolio_sm80(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
+    let has_weights = problem.weights.is_some();
+    if (problem.input.bytes() == 2 && !has_weights) || !sm80::serves(problem, arch) {
+        return Vec::new();
+    }
+    let default = Schedule::default_for(problem, arch);
+    let others = if has_weights { &OF_WEIGHTS_SM80[..] } else { &OF_OTHER_BITS_SM80 };
+    let passing = others
+        .iter()
+        .map(|schedule| as_deep(problem, *schedule))
+        .filter(|it| *it != default && it.check(problem, arch).is_ok());
+    [default].into_iter().chain(passing).map(crate::Schedule::from).collect()
 }
 
 /// For batches of 16 bits, beside what ships for single products, of which these have shorter sums, narrower results, and rows that begin
@@ -108,26 +119,42 @@ fn of_weights(problem: &Class) -> Vec<crate::Schedule> {
 }
 
 /// Four warps and 64 KiB of ring: fits the 99 KiB of the smallest Ampere and Ada parts.
-const SM80: Schedule = Schedule::Sm80(Sm80Schedule {
-    tile_m: 128,
-    tile_n: 128,
-    tile_k: 32,
-    warps_m: 2,
-    warps_n: 2,
-    stages: 4,
-    raster: RASTER,
-});
+const SM80: Sm80Schedule =
+    Sm80Schedule { tile_m: 128, tile_n: 128, tile_k: 32, warps_m: 2, warps_n: 2, stages: 4, raster: RASTER };
 
 /// As few accumulators as leave a body the most registers that it may have.
-const SM80_SMALL: Schedule = Schedule::Sm80(Sm80Schedule {
-    tile_m: 64,
-    tile_n: 64,
-    tile_k: 32,
-    warps_m: 2,
-    warps_n: 2,
-    stages: 4,
-    raster: RASTER,
-});
+const SM80_SMALL: Sm80Schedule = Sm80Schedule { tile_m: 64, tile_n: 64, ..SM80 };
+
+/// Of factors of other than 16 bits, beside the default: for many rows and columns, few columns, few rows, and few of both. All fit
+/// 99 KiB. Nobody measured them: they are what is usual for 16 bits, as deep in bytes.
+const OF_OTHER_BITS_SM80: [Sm80Schedule; 4] = [
+    Sm80Schedule { tile_n: 256, warps_n: 4, stages: 3, ..SM80 },
+    Sm80Schedule { stages: 6, ..SM80_SMALL },
+    Sm80Schedule { tile_m: 32, warps_m: 1, warps_n: 4, stages: 6, ..SM80 },
+    Sm80Schedule { tile_m: 32, warps_m: 1, warps_n: 4, tile_k: 64, stages: 6, ..SM80_SMALL },
+];
+
+/// Of weights of few bits: half as many sums a thread, as those of groups are summed apart.
+const SM80_WEIGHTS: Sm80Schedule = Sm80Schedule { tile_m: 64, warps_m: 1, warps_n: 4, ..SM80 };
+/// As [`SM80_SMALL`].
+const SM80_WEIGHTS_SMALL: Sm80Schedule = Sm80Schedule { tile_m: 32, ..SM80_SMALL };
+
+/// Beside the default: for many rows, and for few of them more columns or more of K in flight. Nobody measured them.
+const OF_WEIGHTS_SM80: [Sm80Schedule; 4] = {
+    const FEW: Sm80Schedule = Sm80Schedule { tile_m: 32, warps_m: 1, warps_n: 4, stages: 6, ..SM80 };
+    [
+        Sm80Schedule { warps_n: 4, ..SM80 },
+        FEW,
+        Sm80Schedule { tile_n: 64, tile_k: 64, ..FEW },
+        Sm80Schedule { tile_n: 64, ..FEW },
+    ]
+};
+
+/// `schedule`, which is written for elements of 16 bits, with as many bytes of K a stage for those of `problem`.
+fn as_deep(problem: &Class, schedule: Sm80Schedule) -> Schedule {
+    const BYTES: u32 = 2;
+    Schedule::Sm80(Sm80Schedule { tile_k: schedule.tile_k * BYTES / problem.input.bytes(), ..schedule })
+}
 
 /// 128 columns of C a block. Pairs lie along N: they share what is read of A where there are many rows, and all of them have
 /// work where there are few.

@@ -66,6 +66,8 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
     let template = template(&class, schedule);
     let problem_type = match (class.weights, class.block) {
         _ if !class.writes_c() && matches!(schedule, Schedule::Sm80(_)) => "autokernel::sm80::Unstored<Problem>",
+        // The portable family knows weights by what the problem says of them.
+        (Some(_), _) if matches!(schedule, Schedule::Sm80(_)) => "Problem",
         (Some(_), _) => "autokernel::sm90::Quantised<Problem>",
         (None, Some(_)) => "autokernel::sm90::BlockScaled<Problem>",
         (None, None) => "Problem",

@@ -68,6 +68,27 @@ fn the_default_portable_kernel_is_as_golden() {
 }
 
 #[test]
+fn the_default_portable_kernel_of_whole_numbers_is_as_golden() {
+    let problem = Problem::new(Dtype::I8, Layout::Nt, "identity".parse().unwrap());
+    let schedule = Schedule::default_for(&problem.class(), Arch::SM_80);
+    expect_file!["golden/i8_sm80.cu"].assert_eq(&emit(&problem, &schedule).cuda);
+}
+
+#[test]
+fn the_default_portable_kernel_of_tf32_is_as_golden() {
+    let problem = Problem::new(Dtype::F32, Layout::Nt, "identity".parse().unwrap());
+    let schedule = Schedule::default_for(&problem.class(), Arch::SM_80);
+    expect_file!["golden/tf32_sm80.cu"].assert_eq(&emit(&problem, &schedule).cuda);
+}
+
+#[test]
+fn the_default_portable_kernel_of_8_bit_floats_is_as_golden() {
+    let problem = Problem::new(Dtype::E4m3, Layout::Nt, "identity".parse().unwrap());
+    let schedule = Schedule::default_for(&problem.class(), Arch::SM_89);
+    expect_file!["golden/e4m3_sm89.cu"].assert_eq(&emit(&problem, &schedule).cuda);
+}
+
+#[test]
 fn the_default_hopper_kernel_of_8_bit_floats_is_as_golden() {
     let problem = Problem::new(Dtype::E4m3, Layout::Nt, "identity".parse().unwrap());
     let schedule = Schedule::default_for(&problem.class(), Arch::SM_90A);

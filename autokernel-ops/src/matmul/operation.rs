@@ -7,7 +7,7 @@ use super::problem::{Class, Layout, Problem};
 use super::weights::OF_8_BITS;
 use super::{
     DIMS, Many, accumulation, block_scales, declare, emit, flops, matrices, model, plan, probes, products, roots,
-    sizes, skinny, sm80, space,
+    sizes, skinny, space,
 };
 use crate::body::Kind;
 use crate::declaration::{Attribute, Complaint, Declaration};
@@ -40,10 +40,10 @@ impl Operation for Problem {
         "cuda/": "batch.cuh" "body.cuh" "body_folded.cuh" "body_joined.cuh" "body_operand.cuh" "body_repeated.cuh" "body_rotated.cuh" "body_scaled.cuh" "body_statistics.cuh" "body_unstored.cuh" "groups.cuh" "groups_along_k.cuh" "layout.cuh"
             "reference_groups.cuh" "reference_joined.cuh" "reference_matmul.cuh" "reference_rotated.cuh" "reference_scaled.cuh";
         "skinny/cuda/": "skinny_sm80_a.cuh" "skinny_sm80_b.cuh" "skinny_sm80_matmul.cuh" "skinny_sm80_schedule.cuh" "skinny_sm80_words.cuh";
-        "sm80/cuda/": "sm80_batch.cuh" "sm80_copy.cuh" "sm80_groups.cuh" "sm80_groups_along_k.cuh" "sm80_matmul.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh" "sm80_unstored.cuh";
+        "sm80/cuda/": "sm80_batch.cuh" "sm80_copy.cuh" "sm80_elements.cuh" "sm80_factors.cuh" "sm80_fp8.cuh" "sm80_groups.cuh" "sm80_groups_along_k.cuh" "sm80_int8.cuh" "sm80_matmul.cuh" "sm80_operand.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh" "sm80_tf32.cuh" "sm80_unstored.cuh" "sm80_weights.cuh";
         "sm90/cuda/": "sm90_batch.cuh" "sm90_block_scales.cuh" "sm90_block_scales_mainloop.cuh" "sm90_epilogue.cuh" "sm90_groups.cuh" "sm90_groups_along_k.cuh" "sm90_heights.cuh" "sm90_int8.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_operand_load.cuh" "sm90_pipeline.cuh"
             "sm90_producer.cuh" "sm90_reduced.cuh" "sm90_rotated.cuh" "sm90_rows.cuh" "sm90_scaled.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_shares.cuh" "sm90_split_k.cuh"
-            "sm90_staging.cuh" "sm90_stream_k.cuh" "sm90_sums.cuh" "sm90_tiles.cuh" "sm90_unpack.cuh" "sm90_unstored.cuh" "sm90_weights.cuh" "sm90_weights_few.cuh"
+            "sm90_staging.cuh" "sm90_stream_k.cuh" "sm90_sums.cuh" "sm90_tiles.cuh" "sm90_unstored.cuh" "sm90_weights.cuh" "sm90_weights_few.cuh"
             "sm90_weights_mainloop.cuh" "sm90_weights_pieces.cuh" "sm90_weights_scales.cuh" "sm90_weights_units.cuh" "sm90_weights_zeros.cuh";
     };
 
@@ -314,24 +314,15 @@ impl operation::Class for Class {
     }
 
     fn families(&self, arch: Arch) -> &'static [Family] {
-        let columns = self.columns_of_c(sm80::MOST_COLUMNS_OF_A_WARP);
-        let holds_blocks = self.made().is_none_or(|made| columns.is_multiple_of(made.block));
-        let fits_sm80 = self.holds_partners(columns) && holds_blocks;
-        if self.weights.is_some() || !fits_sm80 {
-            space::sm90_alone(arch)
-        } else if skinny::serves(self) {
-            space::and_skinny(arch)
-        } else {
-            space::families(self.input, arch)
-        }
+        space::families_of(self, arch)
     }
 
-    fn confined_to_hopper(&self) -> Option<String> {
+    fn missing_on_the_oldest(&self) -> Option<String> {
         let is_confined = self.families(Arch::SM_80).is_empty();
-        let why = || match (&self.weights, self.input.bytes()) {
-            (Some(weights), _) => format!("{} weights are multiplied by Hopper's instructions", weights.dtype),
-            (None, 2) => "heads or blocks of so many columns fit the tiles of Hopper's kernels alone".to_owned(),
-            (None, _) => format!("{} factors are multiplied by Hopper's instructions", self.input),
+        let why = || match (self.block, self.input.bytes()) {
+            (Some(_), _) => "blocks are scaled by Hopper's kernels".to_owned(),
+            (None, 1) => format!("{} factors are multiplied from compute capability 8.9 on", self.input),
+            (None, _) => "heads or blocks of so many columns fit the tiles of Hopper's kernels alone".to_owned(),
         };
         is_confined.then(why)
     }

@@ -11,7 +11,7 @@ use super::{skinny, sm90};
 use crate::body::FP8;
 
 /// All of them; the reference's is none of them.
-pub const ROOTS: [&str; 28] = [
+pub const ROOTS: [&str; 32] = [
     SM80.product,
     SM80.batch,
     SM80.groups,
@@ -24,9 +24,13 @@ pub const ROOTS: [&str; 28] = [
     PAD_ROWS,
     PAD_BYTE_ROWS,
     FP8_OUTPUT,
-    INT8,
-    TF32,
-    WEIGHTS,
+    FP8_SM80,
+    INT8_SM80,
+    INT8_SM90,
+    TF32_SM80,
+    TF32_SM90,
+    WEIGHTS_SM80,
+    WEIGHTS_SM90,
     BLOCK_SCALES,
     ROTATED,
     REPEATED,
@@ -46,11 +50,15 @@ const SKINNY: &str = "skinny_sm80_matmul.cuh";
 const PAD_ROWS: &str = "pad_rows.cuh";
 const PAD_BYTE_ROWS: &str = "pad_byte_rows.cuh";
 const FP8_OUTPUT: &str = "fp8.cuh";
-const INT8: &str = "sm90_int8.cuh";
-const WEIGHTS: &str = "sm90_weights.cuh";
+const FP8_SM80: &str = "sm80_fp8.cuh";
+const INT8_SM80: &str = "sm80_int8.cuh";
+const INT8_SM90: &str = "sm90_int8.cuh";
+const WEIGHTS_SM80: &str = "sm80_weights.cuh";
+const WEIGHTS_SM90: &str = "sm90_weights.cuh";
 const BLOCK_SCALES: &str = "sm90_block_scales.cuh";
 const HEIGHTS: &str = "sm90_heights.cuh";
-const TF32: &str = "ptx/sm90_wgmma_tf32.cuh";
+const TF32_SM80: &str = "sm80_tf32.cuh";
+const TF32_SM90: &str = "ptx/sm90_wgmma_tf32.cuh";
 const ROTATED: &str = "body_rotated.cuh";
 const REPEATED: &str = "body_repeated.cuh";
 const ROTATED_SM90: &str = "sm90_rotated.cuh";
@@ -64,9 +72,20 @@ const UNSTORED_SM90: &str = "sm90_unstored.cuh";
 const UNSTORED_SM80: &str = "sm80_unstored.cuh";
 const OPERAND_LOAD: &str = "sm90_operand_load.cuh";
 
+/// On which side of the product a file stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Before,
+    Behind,
+}
+
 /// Those of a family.
 struct OfFamily {
     product: &'static str,
+    /// What says how factors of a type are multiplied, where the product does not.
+    elements: fn(Dtype) -> Option<&'static str>,
+    /// What says how weights of few bits are multiplied, and whether the product finds that declared.
+    weights: (&'static str, Side),
     /// What says how elements that see partners are stored, where the product does not.
     rotated: Option<&'static str>,
     /// What says how an output is stored whose scales the kernel makes.
@@ -87,6 +106,13 @@ struct OfFamily {
 
 const SM80: OfFamily = OfFamily {
     product: "sm80_matmul.cuh",
+    elements: |input| match input {
+        Dtype::I8 => Some(INT8_SM80),
+        Dtype::F32 => Some(TF32_SM80),
+        Dtype::E4m3 | Dtype::E5m2 => Some(FP8_SM80),
+        _ => None,
+    },
+    weights: (WEIGHTS_SM80, Side::Before),
     rotated: None,
     scaled: None,
     reduced: None,
@@ -99,6 +125,12 @@ const SM80: OfFamily = OfFamily {
 };
 const SM90: OfFamily = OfFamily {
     product: "sm90_matmul.cuh",
+    elements: |input| match input {
+        Dtype::I8 => Some(INT8_SM90),
+        Dtype::F32 => Some(TF32_SM90),
+        _ => None,
+    },
+    weights: (WEIGHTS_SM90, Side::Behind),
     rotated: Some(ROTATED_SM90),
     scaled: Some(SCALED_SM90),
     reduced: Some(REDUCED_SM90),
@@ -164,18 +196,15 @@ impl OfFamily {
 
     fn of_class(&self, class: &Class) -> Vec<&'static str> {
         // That of the factors' type comes first: templates find it declared.
-        let of_input = match class.input {
-            Dtype::I8 => Some(INT8),
-            Dtype::F32 => Some(TF32),
-            Dtype::Bf16 | Dtype::F16 | Dtype::E4m3 | Dtype::E5m2 | Dtype::I4x2 | Dtype::I32 => None,
-        };
+        let of_input = (self.elements)(class.input);
         let of_many = match class.many() {
             Many::One => None,
             Many::Batch => Some(self.batch),
             Many::Masked | Many::Groups => Some(self.groups),
             Many::GroupsAlongK => Some(self.groups_along_k),
         };
-        let of_scales = class.weights.map(|_| WEIGHTS).or(class.block.map(|_| BLOCK_SCALES));
+        let weights = |side| class.weights.and(Some(self.weights)).filter(|of| of.1 == side).map(|of| of.0);
+        let of_scales = weights(Side::Behind).or(class.block.map(|_| BLOCK_SCALES));
         let pads = if self.realigns_bytes(class) { PAD_BYTE_ROWS } else { PAD_ROWS };
         let stored = class.partners().and(self.rotated).or(class.made().and(self.scaled));
         let writes_c = class.writes_c();
@@ -184,6 +213,7 @@ impl OfFamily {
         let before =
             fp8_output(class).into_iter().chain(of_input).chain(of_body(class)).chain((!writes_c).then_some(UNSTORED));
         before
+            .chain(weights(Side::Before))
             .chain([self.product])
             .chain(self.operand_load.filter(|_| sm90::loads_operands(class)))
             .chain(stored)
@@ -208,7 +238,10 @@ mod tests {
             roots(Dtype::Bf16),
             ["pad_rows.cuh", "skinny_sm80_matmul.cuh", "sm80_matmul.cuh", "sm90_matmul.cuh"]
         );
-        assert_eq!(roots(Dtype::E4m3), ["pad_byte_rows.cuh", "sm80_matmul.cuh", "sm90_matmul.cuh"]);
-        assert_eq!(roots(Dtype::I8), ["pad_byte_rows.cuh", "sm80_matmul.cuh", "sm90_int8.cuh", "sm90_matmul.cuh"]);
+        assert_eq!(roots(Dtype::E4m3), ["pad_byte_rows.cuh", "sm80_fp8.cuh", "sm80_matmul.cuh", "sm90_matmul.cuh"]);
+        assert_eq!(
+            roots(Dtype::I8),
+            ["pad_byte_rows.cuh", "sm80_int8.cuh", "sm80_matmul.cuh", "sm90_int8.cuh", "sm90_matmul.cuh"]
+        );
     }
 }

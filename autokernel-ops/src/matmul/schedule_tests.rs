@@ -1,5 +1,7 @@
 use super::*;
 use crate::epilogue::Epilogue;
+use crate::matmul::extents;
+use crate::matmul::model::Machine;
 use crate::matmul::problem::{Class, Layout, Problem};
 use crate::operation;
 use crate::space::Space;
@@ -171,10 +173,19 @@ fn a_hopper_schedule_is_refused_on_other_archs() {
 }
 
 #[test]
-fn factors_of_8_bits_have_schedules_on_hopper_alone_and_their_own_for_every_size() {
+fn floats_of_8_bits_have_schedules_from_8_9_on_and_their_own_for_every_size() {
     let class = |input, layout| Problem::new(input, layout, "identity".parse().unwrap()).class();
     let narrow = class(Dtype::E4m3, Layout::Nt);
-    assert_eq!(operation::Class::families(&narrow, Arch::SM_90A), [Family::Sm90]);
+    assert_eq!(operation::Class::families(&narrow, Arch::SM_90A), [Family::Sm90, Family::Sm80]);
+    assert_eq!(operation::Class::families(&narrow, Arch::SM_89), [Family::Sm80]);
+    let (default, portfolio) =
+        (operation::Class::default_schedule(&narrow, Arch::SM_89), operation::Class::portfolio(&narrow, Arch::SM_89));
+    assert_eq!(portfolio.len(), 5, "each of them keeps the rules");
+    for schedule in portfolio.into_iter().chain([default]) {
+        assert_eq!(operation::Class::check(&narrow, &schedule, Arch::SM_89), Ok(()));
+        let broken = operation::Class::check(&narrow, &schedule, Arch::SM_80).unwrap_err();
+        assert!(broken.rule == "factors_are_multiplied_by_mma" && broken.to_string().contains("sm_89"), "{broken}");
+    }
     assert!(operation::Class::families(&narrow, Arch::SM_80).is_empty());
     let wide = class(Dtype::Bf16, Layout::Nt);
     assert_eq!(operation::Class::distance(&narrow, &wide), None);
@@ -190,8 +201,62 @@ fn factors_of_8_bits_have_schedules_on_hopper_alone_and_their_own_for_every_size
     let row_major = class(Dtype::E4m3, Layout::Nn);
     assert_eq!(refused(&row_major, small.into(), Arch::SM_90A), "layout_is_one_that_wgmma_reads");
     let portable = Schedule::default_for(&wide, Arch::SM_80);
-    assert_eq!(refused(&narrow, portable, Arch::SM_80), "factors_have_16_bits");
+    assert_eq!(refused(&narrow, portable, Arch::SM_80), "factors_are_multiplied_by_mma");
     assert_eq!(Schedule::from(small).geometry(&narrow).tile_k, 128);
+}
+
+#[test]
+fn every_portable_type_has_schedules_as_deep_in_bytes_of_which_those_that_ship_fit_the_smallest_gpus() {
+    for (input, depths) in [(Dtype::Bf16, [32, 64]), (Dtype::I8, [64, 128]), (Dtype::F32, [16, 32])] {
+        let class = Problem::new(input, Layout::Nt, "identity".parse().unwrap()).class();
+        for arch in ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100", "sm_120"].map(|arch| arch.parse().unwrap()) {
+            assert!(operation::Class::families(&class, arch).contains(&Family::Sm80), "{input} on {arch}");
+        }
+        let sm_86: Arch = "sm_86".parse().unwrap();
+        let portfolio = operation::Class::portfolio(&class, sm_86);
+        assert_eq!(portfolio.len(), if input == Dtype::Bf16 { 6 } else { 5 }, "each of them keeps the rules");
+        for schedule in portfolio.into_iter().chain([operation::Class::default_schedule(&class, sm_86)]) {
+            assert_eq!(operation::Class::check(&class, &schedule, sm_86), Ok(()), "{input}");
+        }
+        let found: std::collections::BTreeSet<u32> = Space::new(Family::Sm80, &class, sm_86)
+            .schedules()
+            .iter()
+            .map(|schedule| Sm80Schedule::try_from(schedule).unwrap().tile_k)
+            .collect();
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), depths, "{input}");
+    }
+}
+
+#[test]
+fn few_rows_take_tiles_of_few_rows_and_many_take_large_ones_on_an_ampere() {
+    let capability = autokernel_core::ComputeCapability::new(8, 0);
+    let machine = Machine { capability, sm_count: 108, matrix_tflops: 312.0, memory_gb_per_s: 2039.0 };
+    let class = Problem::new(Dtype::I8, Layout::Nt, Epilogue::identity()).class();
+    let tile_of = |m| {
+        let ms = |schedule: &crate::Schedule| {
+            let forecast = operation::Class::forecast(&class, schedule, None, machine).unwrap();
+            forecast.launched_ms(&extents(m, 4096, 4096))
+        };
+        let carried = operation::Class::portfolio(&class, Arch::SM_80);
+        let fastest = carried.iter().min_by(|left, right| ms(left).total_cmp(&ms(right))).unwrap();
+        let Sm80Schedule { tile_m, tile_n, .. } = Sm80Schedule::try_from(fastest).unwrap();
+        (tile_m, tile_n)
+    };
+    assert_eq!(tile_of(8).0, 32);
+    assert!(tile_of(4096).0 == 128 && tile_of(4096).1 >= 128, "{:?}", tile_of(4096));
+}
+
+#[test]
+fn other_elements_than_those_of_16_bits_lie_along_k_in_the_portable_family_too() {
+    let class = |input, layout| Problem::new(input, layout, "identity".parse().unwrap()).class();
+    let along = class(Dtype::I8, Layout::Nt);
+    let schedule = Schedule::default_for(&along, Arch::SM_80);
+    assert_eq!(schedule.check(&along, Arch::SM_80), Ok(()));
+    let broken = |input, layout| schedule.check(&class(input, layout), Arch::SM_80).unwrap_err();
+    assert_eq!(broken(Dtype::I8, Layout::Nn).rule, "layout_is_one_that_ldmatrix_reads");
+    let shallow = Sm80Schedule { tile_k: 32, ..Sm80Schedule::try_from(&crate::Schedule::from(schedule)).unwrap() };
+    let broken = Schedule::from(shallow).check(&along, Arch::SM_80).unwrap_err().to_string();
+    assert!(broken.contains("tile_k of i8 is 64 or 128"), "{broken}");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The schedules that a search chooses from: every combination of the listed values that passes the rules.
 
 use super::schedule::{Family, Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
-use super::skinny;
 use super::sm90::heights;
+use super::{skinny, sm80};
 use crate::matmul::problem::Class;
 use autokernel_core::{Arch, Dtype};
 
@@ -11,33 +11,30 @@ const RASTER_GROUPS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
 /// The families that multiply `input` elements on `arch`, best first; none where its matrix units do not, or no family yet.
 pub fn families(input: Dtype, arch: Arch) -> &'static [Family] {
-    match (arch, input.bytes()) {
-        (Arch::SM_90A, 2) => &[Family::Sm90, Family::Sm80],
-        (Arch::SM_90A, _) => &[Family::Sm90],
-        (_, 2) => &[Family::Sm80],
-        _ => &[],
-    }
+    of(arch, sm80::multiplies(input, arch), false)
 }
 
-/// Those of a class that is served where its factors lie, too.
-pub fn and_skinny(arch: Arch) -> &'static [Family] {
-    if arch == Arch::SM_90A {
-        &[Family::Sm90, Family::Sm80, Family::SkinnySm80]
-    } else {
-        &[Family::Sm80, Family::SkinnySm80]
-    }
+/// Those that serve `class`.
+pub fn families_of(class: &Class, arch: Arch) -> &'static [Family] {
+    of(arch, sm80::serves(class, arch), skinny::serves(class))
 }
 
-/// Those that multiply weights of another type than what they are multiplied with, and hold heads wider than a warp of the other
-/// family has columns.
-pub fn sm90_alone(arch: Arch) -> &'static [Family] {
-    if arch == Arch::SM_90A { &[Family::Sm90] } else { &[] }
+/// Those of `arch`, with the portable one and that of factors that are read in place where these serve.
+fn of(arch: Arch, portable: bool, in_place: bool) -> &'static [Family] {
+    match (arch == Arch::SM_90A, portable, in_place) {
+        (true, true, true) => &[Family::Sm90, Family::Sm80, Family::SkinnySm80],
+        (true, true, false) => &[Family::Sm90, Family::Sm80],
+        (true, false, _) => &[Family::Sm90],
+        (false, true, true) => &[Family::Sm80, Family::SkinnySm80],
+        (false, true, false) => &[Family::Sm80],
+        (false, false, _) => &[],
+    }
 }
 
 /// Every valid schedule of `family` for `class` on `arch`, in a fixed order; none of another operation's family.
 pub fn schedules(family: Family, class: &Class, arch: Arch) -> Vec<crate::Schedule> {
     let images = match family {
-        Family::Sm80 => sm80_images(),
+        Family::Sm80 => sm80_images(class),
         Family::SkinnySm80 => skinny::images(arch).into_iter().map(Schedule::Skinny).collect(),
         Family::Sm90 => [sm90_images(), sm90_fitted_images(class, arch)].concat(),
         #[allow(unreachable_patterns, reason = "reachable with more than one operation")]
@@ -190,12 +187,12 @@ pub fn images_of_heights(class: &Class, arch: Arch) -> Vec<crate::Schedule> {
     tiles.filter(|tile| tile.check(class, arch).is_ok()).map(crate::Schedule::from).collect()
 }
 
-fn sm80_images() -> Vec<Schedule> {
+fn sm80_images(class: &Class) -> Vec<Schedule> {
     let raster = Raster::PLAIN;
     let mut images = Vec::new();
     for (tile_m, tile_n) in pairs(&[32, 64, 128, 256], &[32, 64, 128, 256]) {
         for (warps_m, warps_n) in pairs(&[1, 2, 4], &[1, 2, 4]) {
-            for tile_k in [32, 64] {
+            for tile_k in sm80::STAGE_BYTES.map(|bytes| bytes / class.input.bytes()) {
                 for stages in 2..=6 {
                     let schedule = Sm80Schedule { tile_m, tile_n, tile_k, warps_m, warps_n, stages, raster };
                     images.push(Schedule::Sm80(schedule));

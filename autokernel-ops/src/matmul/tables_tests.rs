@@ -7,8 +7,9 @@ use crate::rule::RuleText;
 
 const FAMILIES: [Family; 3] = [Family::Sm80, Family::Sm90, Family::SkinnySm80];
 /// Rules of what a kernel cannot assert: its problem, its target and its launch.
-const OF_THE_LAUNCH: [&str; 8] = [
+const OF_THE_LAUNCH: [&str; 9] = [
     "elements_of_one_product",
+    "factors_are_multiplied_by_mma",
     "family_serves_arch",
     "launches_overlap_on_hopper",
     "raster_group_in_range",
@@ -20,7 +21,7 @@ const OF_THE_LAUNCH: [&str; 8] = [
 
 /// The names in the `static_assert`s of a family's schedule and kernel; other messages are sentences.
 fn asserted(family: Family) -> BTreeSet<String> {
-    let parts = ["schedule", "matmul", "weights", "block_scales", "groups_along_k", "heights"];
+    let parts = ["schedule", "matmul", "operand", "weights", "block_scales", "groups_along_k", "heights"];
     let paths = parts.map(|part| format!("{}_{part}.cuh", family.name()));
     let takes_any_body = family != Family::SkinnySm80;
     let shared: &[&str] = if takes_any_body { &["body_rotated.cuh", "body_scaled.cuh"] } else { &[] };

@@ -7,7 +7,7 @@ use super::extents::extents;
 use super::model::{Constants, Machine, Model, Traits};
 use super::plan::signature;
 use super::problem::{Class, Layout, Problem};
-use super::schedule::{Schedule, Sm90Schedule};
+use super::schedule::{Family, Schedule, Sm80Schedule, Sm90Schedule};
 use super::weights::{Scales, Weights};
 use crate::body::{self, Kind, Operand, Step};
 use crate::expr::Expr;
@@ -52,6 +52,16 @@ fn the_default_hopper_kernels_of_weights_are_as_golden() {
         let schedule = Schedule::default_for(&problem.class(), Arch::SM_90A);
         expect_file![format!("golden/{file}_sm90.cu")].assert_eq(&emit(&problem, &schedule).cuda);
         expect_file![format!("golden/{file}_reference.cu")].assert_eq(&emit_reference(&problem).cuda);
+    }
+}
+
+#[test]
+fn the_default_portable_kernels_of_weights_are_as_golden() {
+    for (problem, file) in
+        [(problem(Dtype::I8, None), "weights_i8"), (with_zeros(Dtype::I4x2, Some(128), true), "weights_zeros")]
+    {
+        let schedule = Schedule::default_for(&problem.class(), Arch::SM_80);
+        expect_file![format!("golden/{file}_sm80.cu")].assert_eq(&emit(&problem, &schedule).cuda);
     }
 }
 
@@ -142,15 +152,21 @@ fn weights_and_their_scales_are_counted_by_their_bits() {
 }
 
 #[test]
-fn weights_have_schedules_of_hopper_alone_and_borrow_none_of_other_products() {
+fn weights_have_schedules_of_their_own_on_every_gpu_and_borrow_none_of_other_products() {
     let plain = Problem::new(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap()).class();
     for (dtype, group) in [(Dtype::I8, None), (Dtype::I8, Some(32)), (Dtype::I4x2, Some(128))] {
         let class: Class = problem(dtype, group).class();
         assert_eq!((class.distance(&plain), class.distance(&class)), (None, Some(0)));
-        assert!(class.families(Arch::SM_80).is_empty());
-        let portfolio = class.portfolio(Arch::SM_90A);
-        assert!(portfolio.len() >= 4, "{}", portfolio.len());
-        assert!(portfolio.iter().all(|schedule| class.check(schedule, Arch::SM_90A).is_ok()));
+        assert_eq!(class.families(Arch::SM_80), [Family::Sm80]);
+        // What ships for every GPU fits the smallest.
+        for (arch, checked_on) in [(Arch::SM_90A, Arch::SM_90A), (Arch::SM_80, "sm_86".parse().unwrap())] {
+            let portfolio = class.portfolio(arch);
+            assert!(portfolio.len() >= 4, "{}", portfolio.len());
+            assert!(portfolio.iter().all(|schedule| class.check(schedule, checked_on).is_ok()));
+        }
+        let deep = Sm80Schedule { tile_k: 64, ..Sm80Schedule::try_from(&class.default_schedule(Arch::SM_80)).unwrap() };
+        let broken = Schedule::Sm80(deep).check(&class, Arch::SM_80).err().map(|broken| broken.rule);
+        assert_eq!(broken, (group == Some(32)).then_some("stages_lie_in_groups"));
         let upright = Schedule::Sm90(Sm90Schedule::PLAIN);
         assert_eq!(upright.check(&class, Arch::SM_90A).unwrap_err().rule, "weights_are_the_rows_of_wgmma");
     }

@@ -106,9 +106,10 @@ fn field(value: &impl Serialize, name: &str) -> Option<String> {
 }
 
 impl Class {
-    /// The one arch that has a family for it, and why, where that is not any.
+    /// The oldest arch that has a family for it, and why, where that is not any.
     pub fn confined(&self) -> Option<Confined> {
-        self.confined_to_hopper().map(|why| Confined { arch: Arch::SM_90A, why })
+        let arch = [Arch::SM_89, Arch::SM_90A].into_iter().find(|arch| !self.families(*arch).is_empty())?;
+        self.missing_on_the_oldest().map(|why| Confined { arch, why })
     }
 
     /// The text of one of its fields in JSON: `layout`.

@@ -161,7 +161,7 @@ macro_rules! operations {
                 fn families(&self, arch: Arch) -> &'static [Family];
 
                 /// What only Hopper has for it, as the end of a sentence, where no family serves it on other archs.
-                fn confined_to_hopper(&self) -> Option<String>;
+                fn missing_on_the_oldest(&self) -> Option<String>;
 
                 /// Those of them whose schedules a search of a shape chooses from.
                 fn searched_families(&self, arch: Arch) -> &'static [Family];

@@ -33,22 +33,32 @@ pub(super) fn stmatrix(s: &mut Statement<'_>) -> Decoded<Op> {
     Ok(Op::Matrix(Box::new(MatrixOp::Store { values, space, address: s.address(0)?, transposed })))
 }
 
-/// `m16n8k16` and `m16n8k8` of bf16 or f16, with fp32 sums.
+/// Types of factors that both multiply into fp32 sums.
+const MULTIPLIED: [Type; 5] = [Type::BF16, Type::F16, Type::E4M3, Type::E5M2, Type::TF32];
+/// Bytes of K of one `mma`.
+const MMA_BYTES: [u32; 2] = [16, 32];
+
+/// `m16n8k…` of 16 or 32 bytes of K: floats with fp32 sums, and whole numbers with those of 32 bits, which wrap around.
 pub(super) fn mma(s: &mut Statement<'_>) -> Decoded<Op> {
     require_aligned(s)?;
-    let Some(k) = s.one_of(&[("m16n8k16", 16), ("m16n8k8", 8)]) else { return unknown("this shape") };
+    let depth = |word: &str| word.strip_prefix("m16n8k")?.parse::<u32>().ok();
+    let Some(k) = s.pick(depth) else { return unknown("this shape") };
     if !s.flag("row") || !s.flag("col") {
         return unknown("layouts other than .row.col");
     }
-    let types = (s.ty()?, s.ty()?, s.ty()?, s.ty()?);
-    let ty = match types {
-        (Type::F32, Type::BF16, Type::BF16, Type::F32) => Type::BF16,
-        (Type::F32, Type::F16, Type::F16, Type::F32) => Type::F16,
+    let ty = match (s.ty()?, s.ty()?, s.ty()?, s.ty()?) {
+        (Type::F32, a, b, Type::F32) if a == b && MULTIPLIED.contains(&a) => a,
+        (Type::S32, Type::S8, Type::S8, Type::S32) => Type::S8,
         _ => return unknown("these element types"),
     };
-    let a_registers = k as usize / 4;
+    let bytes = k.saturating_mul(ty.bytes());
+    if !MMA_BYTES.contains(&bytes) {
+        return unknown("this shape");
+    }
+    let sum = if ty == Type::S8 { Type::S32 } else { Type::F32 };
+    let a_registers = bytes as usize / 8;
     let (d, a) = (s.vector_registers(0, 4)?, s.values(1, a_registers, Type::B32)?);
-    let (b, c) = (s.values(2, a_registers / 2, Type::B32)?, s.values(3, 4, Type::F32)?);
+    let (b, c) = (s.values(2, a_registers / 2, Type::B32)?, s.values(3, 4, sum)?);
     Ok(Op::Matrix(Box::new(MatrixOp::Multiply { k, ty, d, a, b, c })))
 }
 
@@ -69,8 +79,6 @@ pub(super) fn wgmma(s: &mut Statement<'_>) -> Decoded<Op> {
     multiply(s).map(|wgmma| Op::Wgmma(Box::new(wgmma)))
 }
 
-/// What wgmma multiplies into fp32 sums.
-const MULTIPLIED: [Type; 5] = [Type::BF16, Type::F16, Type::E4M3, Type::E5M2, Type::TF32];
 /// Bytes of K of one wgmma.
 const DEPTH_BYTES: u32 = 32;
 

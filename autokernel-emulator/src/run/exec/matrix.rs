@@ -4,7 +4,7 @@ use crate::fault::Access;
 use crate::isa::instruction::MatrixOp;
 use crate::isa::lanes::{Lanes, WARP};
 use crate::isa::semantics::half::widen;
-use crate::isa::types::{Kind, Space};
+use crate::isa::types::{Space, Type};
 use crate::isa::{Address, Register, Source};
 use crate::run::access::{Lane, aligned};
 use crate::run::cluster::Cluster;
@@ -17,6 +17,10 @@ const ROW_BYTES: u32 = 16;
 /// Columns of C in one `mma`, and its rows.
 const MMA_N: usize = 8;
 const MMA_M: usize = 16;
+/// Of an operand a lane holds words, one of each 16 bytes along K; there are at most 32 elements.
+const WORD_BYTES: usize = 4;
+const UNIT_BYTES: usize = 16;
+const MOST_OF_K: usize = 32;
 
 /// An 8x8 matrix of 16-bit elements.
 type Matrix = [[u16; ROWS]; ROWS];
@@ -34,7 +38,7 @@ impl Cluster<'_, '_> {
                 self.use_registers(warp, lanes, &[a, b, c].map(|list| &**list).concat(), d)?;
                 let [a, b, c] = [a, b, c].map(|list| list.iter().map(|s| self.value(warp, *s)).collect::<Vec<_>>());
                 self.tally.counters.matrix_multiply_adds += (MMA_M * MMA_N) as u64 * u64::from(*k);
-                for (register, values) in d.iter().zip(multiply(ty.kind, *k as usize, &a, &b, &c)) {
+                for (register, values) in d.iter().zip(multiply(*ty, &a, &b, &c)) {
                     self.set_register(warp, lanes, *register, &values);
                 }
                 Ok(())
@@ -125,41 +129,53 @@ impl Cluster<'_, '_> {
     }
 }
 
-/// Two 16-bit numbers of a fragment's register.
-pub(super) fn pair(kind: Kind, bits: u64) -> [f32; 2] {
-    [widen(kind, bits & 0xffff), widen(kind, bits >> 16 & 0xffff)]
+/// The elements that a register of a fragment holds, and with which of its row or column they begin: register `number` of those along K has
+/// a word of four bytes from each 16.
+fn elements(ty: Type, number: usize, lane: usize, bits: u64) -> impl Iterator<Item = (usize, f32)> {
+    let bytes = ty.bytes() as usize;
+    let first = (number * UNIT_BYTES + lane % 4 * WORD_BYTES) / bytes;
+    let mask = (1u64 << (8 * bytes)) - 1;
+    (0..WORD_BYTES / bytes).map(move |at| (first + at, widen(ty.kind, bits >> (8 * bytes * at) & mask)))
 }
 
-/// Rows of A, 16 by `k`, of the fragment: register i holds rows 8 (i % 2) and columns 8 (i / 2) on.
-pub(super) fn rows_of_a(kind: Kind, k: usize, a: &[Lanes]) -> [[f32; 16]; MMA_M] {
-    let mut rows = [[0f32; 16]; MMA_M];
-    for (number, register) in a.iter().enumerate().take(k / 4) {
+/// Rows of A of the fragment: register i holds rows 8 (i % 2) and 16 bytes of K from the (i / 2)th on.
+pub(super) fn rows_of_a(ty: Type, a: &[Lanes]) -> [[f32; MOST_OF_K]; MMA_M] {
+    let mut rows = [[0f32; MOST_OF_K]; MMA_M];
+    for (number, register) in a.iter().enumerate() {
         for (lane, bits) in register.iter().enumerate() {
-            let (row, column) = (lane / 4 + number % 2 * 8, lane % 4 * 2 + number / 2 * 8);
-            let [first, second] = pair(kind, *bits);
-            (rows[row][column], rows[row][column + 1]) = (first, second);
+            let row = &mut rows[lane / 4 + number % 2 * 8];
+            elements(ty, number / 2, lane, *bits).for_each(|(at, value)| row[at] = value);
         }
     }
     rows
 }
 
-/// D = A·B + C. The products are exact, their sum is rounded once: tensor cores truncate a little more.
-fn multiply(kind: Kind, k: usize, a: &[Lanes], b: &[Lanes], c: &[Lanes]) -> [Lanes; 4] {
-    let rows = rows_of_a(kind, k, a);
-    let mut columns = [[0f32; 16]; MMA_N];
+/// D = A·B + C. The products are exact, as are sums of whole numbers; others are rounded once: tensor cores truncate a little more.
+fn multiply(ty: Type, a: &[Lanes], b: &[Lanes], c: &[Lanes]) -> [Lanes; 4] {
+    let rows = rows_of_a(ty, a);
+    let mut columns = [[0f32; MOST_OF_K]; MMA_N];
     for (number, register) in b.iter().enumerate() {
         for (lane, bits) in register.iter().enumerate() {
-            let (column, row) = (lane / 4, lane % 4 * 2 + number * 8);
-            let [first, second] = pair(kind, *bits);
-            (columns[column][row], columns[column][row + 1]) = (first, second);
+            let column = &mut columns[lane / 4];
+            elements(ty, number, lane, *bits).for_each(|(at, value)| column[at] = value);
         }
     }
+    let add = if ty == Type::S8 { add_whole } else { add_float };
     std::array::from_fn(|number| {
         std::array::from_fn(|lane| {
             let (row, column) = (lane / 4 + number / 2 * 8, lane % 4 * 2 + number % 2);
-            let start = f64::from(f32::from_bits(c[number][lane] as u32));
             let dot: f64 = rows[row].iter().zip(&columns[column]).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
-            u64::from(((start + dot) as f32).to_bits())
+            u64::from(add(c[number][lane] as u32, dot))
         })
     })
+}
+
+/// The sum in fp32 of one that is kept so and what one instruction adds.
+pub(super) fn add_float(sum: u32, added: f64) -> u32 {
+    ((f64::from(f32::from_bits(sum)) + added) as f32).to_bits()
+}
+
+/// The same in whole numbers of 32 bits, without `.satfinite`.
+pub(super) fn add_whole(sum: u32, added: f64) -> u32 {
+    sum.wrapping_add_signed(added as i32)
 }

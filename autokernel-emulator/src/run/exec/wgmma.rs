@@ -7,7 +7,7 @@ use std::hash::Hasher;
 use rand::RngExt;
 use rustc_hash::FxHasher;
 
-use super::matrix::rows_of_a;
+use super::matrix::{add_float, add_whole, rows_of_a};
 use crate::fault::{Access, FaultKind};
 use crate::isa::instruction::{Wgmma, WgmmaA};
 use crate::isa::lanes::Lanes;
@@ -164,7 +164,7 @@ impl Cluster<'_, '_> {
         let first_row = (self.warps[warp].index % 4) as usize * WARP_ROWS;
         let add = if op.ty == Type::S8 { add_whole } else { add_float };
         let a = match &pending.a {
-            Some(fragment) => rows_of_a(op.ty.kind, DEPTH_HALVES, &fragment[..]).map(Vec::from),
+            Some(fragment) => rows_of_a(op.ty, &fragment[..]).map(|row| row[..depth(op.ty)].to_vec()),
             None => {
                 let operand = self.operand(warp, op.ty, pending.descriptors[0], op.a_is_m_major, first_row, WARP_ROWS);
                 std::array::from_fn(|row| operand.chunks_exact(WARP_ROWS).map(|of_k| of_k[row]).collect())
@@ -212,16 +212,6 @@ impl Cluster<'_, '_> {
         }
         values
     }
-}
-
-/// The sum in fp32 of one that is kept so and what one wgmma adds.
-fn add_float(sum: u32, added: f64) -> u32 {
-    ((f64::from(f32::from_bits(sum)) + added) as f32).to_bits()
-}
-
-/// The same in whole numbers of 32 bits, without `.satfinite`.
-fn add_whole(sum: u32, added: f64) -> u32 {
-    sum.wrapping_add_signed(added as i32)
 }
 
 /// Elements of K of one wgmma.

@@ -1,5 +1,6 @@
 //! Schedules of `sm80_matmul.cuh`: mma.sync, ldmatrix, cp.async; Ampere and every later GPU.
 
+mod elements;
 mod plan;
 mod rules;
 
@@ -14,8 +15,9 @@ use crate::matmul::problem::Class;
 use crate::matmul::raster::Raster;
 use crate::stated::stated;
 
+pub use elements::{STAGE_BYTES, multiplies, serves};
 pub use plan::{constants, plan};
-pub use rules::{MOST_COLUMNS_OF_A_WARP, RULES};
+pub use rules::RULES;
 
 /// Registers beside accumulators and operand fragments: addresses, counters, the copies in flight.
 const WORKING_REGISTERS: u32 = 48;
@@ -37,8 +39,8 @@ schedule! {
          ceil(m/tile_m) * ceil(n/tile_n) would leave SMs idle or a long last wave.",
         { pairs: &["warps_m"], reluctance: 64 };
         /// Elements of K in one stage.
-        tile_k: u32, "32, 64",
-        "64 halves the barriers, 32 leaves shared memory for more stages.",
+        tile_k: u32, "32, 64; of elements of 8 bits 64, 128, of 32 bits 16, 32",
+        "The larger one halves the barriers, the smaller one leaves shared memory for more stages.",
         { is_variant: true };
         /// Warps along M.
         warps_m: u32, "1, 2, 4, 8, 16",
@@ -68,7 +70,7 @@ impl fmt::Display for Sm80Schedule {
 impl Sm80Schedule {
     /// How the family works, in a paragraph.
     pub const ABOUT: &str = "One block computes one tile of C. cp.async fills a ring of shared-memory stages; warps read it with \
-         ldmatrix through an XOR swizzle and multiply with mma.sync m16n8k16. Each warp holds \
+         ldmatrix through an XOR swizzle and multiply with mma.sync, 32 bytes of K at a time. Each warp holds \
          (tile_m / warps_m) x (tile_n / warps_n) of the tile in registers.";
 
     /// Threads of one block.
@@ -83,13 +85,39 @@ impl Sm80Schedule {
 
     /// Registers of a thread without a body, about.
     pub fn registers(&self) -> u32 {
-        self.registers_with(0)
+        self.accumulators() + self.fragments() + WORKING_REGISTERS
     }
 
-    /// Registers of a thread, about: accumulators, two sets of operand fragments or then what a body needs, and the rest.
-    pub(super) fn registers_with(&self, body: u32) -> u32 {
-        let fragments = (self.tile_m / self.warps_m + self.tile_n / self.warps_n) / 2;
-        self.accumulators() + fragments.max(body) + WORKING_REGISTERS
+    /// Sums of one thread: of groups that have scales of their own those of the group beside those of all.
+    pub(super) fn held_sums(&self, class: &Class) -> u32 {
+        self.accumulators() * if class.group().is_some() { 2 } else { 1 }
+    }
+
+    /// Registers of a thread, about: sums, two sets of operand fragments or then what a body needs, and the rest.
+    pub(super) fn registers_for(&self, class: &Class) -> u32 {
+        let fragments = self.fragments() + self.group_registers(class) + self.copy_registers(class);
+        self.held_sums(class) + fragments.max(self.body_registers(class)) + WORKING_REGISTERS
+    }
+
+    fn fragments(&self) -> u32 {
+        (self.tile_m / self.warps_m + self.tile_n / self.warps_n) / 2
+    }
+
+    /// Beside `mma` of bytes ptxas holds more of the copies of a stage, about a register for each piece of 16 bytes.
+    fn copy_registers(&self, class: &Class) -> u32 {
+        const PIECE_BYTES: u32 = 16;
+        let pieces = (self.tile_m + self.tile_n) * self.tile_k / (PIECE_BYTES * self.threads());
+        if class.input.bytes() == 1 { pieces } else { 0 }
+    }
+
+    /// What a thread holds of groups, of the one that is summed and of the next one: two scales and a zero point for each 8 columns.
+    fn group_registers(&self, class: &Class) -> u32 {
+        let words = match class.group() {
+            None => 0,
+            Some(_) if class.has_zeros() => 3,
+            Some(_) => 2,
+        };
+        self.tile_n / self.warps_n / 4 * words
     }
 
     /// Registers that what is fused needs beside accumulators: a small tile has fewer of these than rows need that are brought together.
@@ -100,7 +128,10 @@ impl Sm80Schedule {
 
     /// Dynamic shared memory of one block, in bytes: the ring, or the staged output tile that reuses it.
     pub fn shared_bytes(&self, problem: &Class) -> u32 {
-        let ring = self.stages * (self.tile_m + self.tile_n) * self.tile_k * problem.input.bytes();
+        let elements_of_b = problem.weights.map_or(self.tile_k, |weights| self.tile_k / weights.dtype.numbers());
+        let bytes_of_b = problem.weights.map_or(problem.input, |weights| weights.dtype).bytes();
+        let of_a = self.tile_m * self.tile_k * problem.input.bytes();
+        let ring = self.stages * (of_a + self.tile_n * elements_of_b * bytes_of_b);
         let staged_rows = self.warps_m * 16 * problem.columns_of_c(self.tile_n) * problem.output.bytes();
         ring.max(staged_rows)
     }

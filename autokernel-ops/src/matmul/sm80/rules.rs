@@ -3,13 +3,12 @@
 use autokernel_core::gpu::{MAX_REGISTERS, REGISTERS_PER_SM, WARP_THREADS};
 
 use super::Sm80Schedule as S;
+use super::elements::{STAGE_BYTES, oldest, takes_factors};
 use crate::matmul::body::BodyClass;
 use crate::matmul::problem::Class;
 use crate::matmul::schedule::Raster;
 use crate::rule::Rule;
 
-/// Of a tile that is as low as can be: more would leave fragments no registers.
-pub const MOST_COLUMNS_OF_A_WARP: u32 = 128;
 const SIDES: [u32; 4] = [32, 64, 128, 256];
 const MAX_WARPS: u32 = 16;
 /// Accumulators a thread may hold beside its operand fragments without spilling.
@@ -18,20 +17,51 @@ const MAX_ACCUMULATORS: u32 = 128;
 /// The rules, each of which may take those before it for granted.
 pub const RULES: &[Rule<S, Class>] = &[
     Rule {
-        name: "factors_have_16_bits",
-        words: "A and B have 16 bits an element",
-        holds: |_, class, _| class.input.bytes() == 2,
+        name: "factors_are_multiplied_by_mma",
+        words: "A and B are of bf16, f16, i8 or f32, which is taken as tf32, from sm_89 on e4m3 or e5m2, or B of i8 or i4x2 beside 16 bits; without scales of blocks",
+        holds: |_, class, arch| takes_factors(class, arch),
+        reason: |_, class, arch| {
+            let input = class.input;
+            match oldest(input).filter(|_| class.block.is_none()) {
+                Some(oldest) => format!(
+                    "{arch} has no instruction for {input}, {oldest} and later ones do; compile for one of these"
+                ),
+                None => format!("family sm80 has no scales of blocks of {input}; take family sm90"),
+            }
+        },
+    },
+    Rule {
+        name: "layout_is_one_that_ldmatrix_reads",
+        words: "elements of A or B of other than 16 bits have layout nt",
+        holds: |_, class, _| class.layouts().contains(&class.layout),
         reason: |_, class, _| {
-            format!("family sm80 multiplies bf16 and f16 alone, not {}; take family sm90", class.input)
+            let (input, layout) = (class.weights.map_or(class.input, |weights| weights.dtype), class.layout);
+            format!("ldmatrix transposes 16-bit elements alone, and layout {layout} of {input} asks for it; take nt")
         },
     },
     Rule {
         name: "tile",
-        words: "tile_m and tile_n are 32, 64, 128 or 256; tile_k is 32 or 64",
-        holds: |s, _, _| SIDES.contains(&s.tile_m) && SIDES.contains(&s.tile_n) && [32, 64].contains(&s.tile_k),
-        reason: |s, _, _| {
+        words: "tile_m and tile_n are 32, 64, 128 or 256; tile_k is 64 or 128 bytes of A",
+        holds: |s, class, _| {
+            let bytes = s.tile_k.saturating_mul(class.input.bytes());
+            SIDES.contains(&s.tile_m) && SIDES.contains(&s.tile_n) && STAGE_BYTES.contains(&bytes)
+        },
+        reason: |s, class, _| {
             let S { tile_m, tile_n, tile_k, .. } = s;
-            format!("{tile_m}x{tile_n}x{tile_k}; tile_m and tile_n are 32, 64, 128 or 256, tile_k is 32 or 64")
+            let [short, long] = STAGE_BYTES.map(|bytes| bytes / class.input.bytes());
+            format!(
+                "{tile_m}x{tile_n}x{tile_k}; tile_m and tile_n are 32, 64, 128 or 256, tile_k of {} is {short} or {long}",
+                class.input
+            )
+        },
+    },
+    Rule {
+        name: "stages_lie_in_groups",
+        words: "of weights with scales of groups, tile_k divides a group",
+        holds: |s, class, _| class.group().is_none_or(|group| group.is_multiple_of(s.tile_k)),
+        reason: |s, class, _| {
+            let group = class.group().unwrap_or(0);
+            format!("tile_k = {} goes beyond a group of {group} numbers that share a scale; take {group}", s.tile_k)
         },
     },
     Rule {
@@ -89,26 +119,27 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "accumulators",
-        words: "tile_m * tile_n / (32 * warps_m * warps_n) is at most 128",
-        holds: |s, _, _| s.accumulators() <= MAX_ACCUMULATORS,
-        reason: |s, _, _| {
-            let held = s.accumulators();
+        words: "tile_m * tile_n / (32 * warps_m * warps_n), of weights with scales of groups twice that, is at most 128",
+        holds: |s, class, _| s.held_sums(class) <= MAX_ACCUMULATORS,
+        reason: |s, class, _| {
+            let held = s.held_sums(class);
             format!("{held} accumulators a thread, {MAX_ACCUMULATORS} fit; take more warps or a smaller tile")
         },
     },
     Rule {
         name: "registers",
-        words: "accumulators + (warp tile's m + n) / 2, or what a body needs if that is more, + 48, but at least 96 where rows are reduced, \
+        words: "accumulators, of weights with scales of groups twice as many, + (warp tile's m + n) / 2, with scales of groups and n / 2, \
+                with zero points too n / 4, of 8-bit factors and the pieces of 16 bytes of a stage that a thread copies, or what a body needs if that is more, + 48, but at least 96 where rows are reduced, \
                 is at most 255, and at most 65536 / (32 * warps_m * warps_n)",
-        holds: |s, class, _| s.registers_with(s.body_registers(class)) <= available(s),
+        holds: |s, class, _| s.registers_for(class) <= available(s),
         reason: |s, class, _| {
-            let (needed, available) = (s.registers_with(s.body_registers(class)), available(s));
+            let (needed, available) = (s.registers_for(class), available(s));
             format!("about {needed} registers a thread, {available} are there; take smaller warp tiles or fewer warps")
         },
     },
     Rule {
         name: "shared_memory",
-        words: "stages * (tile_m + tile_n) * tile_k * 2 bytes fit the shared memory of a block",
+        words: "stages * (tile_m + tile_n) * tile_k elements fit the shared memory of a block",
         holds: |s, class, arch| s.shared_bytes(class) <= arch.shared_bytes_per_block(),
         reason: |s, class, arch| {
             let (shared, limit) = (s.shared_bytes(class), arch.shared_bytes_per_block());

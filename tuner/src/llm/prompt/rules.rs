@@ -45,7 +45,9 @@ mod tests {
         let of_8_bits = Problem::matmul(Dtype::E4m3, Layout::Nn, Epilogue::identity()).class();
         let whole = Problem::matmul(Dtype::I8, Layout::Nt, Epilogue::identity()).class();
         let hopper = [nn, nt.clone(), tn, of_8_bits.clone(), whole].map(|class| (class, Arch::SM_90A));
-        let targets = [nt, of_8_bits].map(|class| (class, Arch::SM_80)).into_iter().chain(hopper).collect::<Vec<_>>();
+        let across = Problem::matmul(Dtype::I8, Layout::Nn, Epilogue::identity()).class();
+        let targets =
+            [nt, of_8_bits, across].map(|class| (class, Arch::SM_80)).into_iter().chain(hopper).collect::<Vec<_>>();
         let mut found = BTreeSet::new();
         let mut note = |value: &Value| {
             let Ok(schedule) = serde_json::from_value::<Schedule>(value.clone()) else { return };

@@ -1,8 +1,8 @@
 // Copies one operand's tile from global to shared memory.
 //
 // A row of the matrix may begin at any element, which bounds the width of an access: cp.async moves 16 bytes where
-// the leading dimension keeps rows 16-byte aligned, 4 bytes where it is even, and where it is odd, pairs of
-// elements go through registers. Neighbouring threads always touch neighbouring units of a row (coalesced).
+// the leading dimension keeps rows 16-byte aligned, 4 bytes where it keeps them so, and else what makes a word
+// goes through registers, element by element. Neighbouring threads always touch neighbouring units of a row (coalesced).
 // Nothing beyond `rows` and `columns` is read; what the tile holds there is zero.
 #pragma once
 
@@ -14,14 +14,16 @@
 namespace autokernel::sm80 {
 
 enum class Access { kVector, kWord, kElement };  // 16 bytes, 4 bytes, one element at a time
+constexpr int kWordBytes = 4;
 
 // The widest access for which rows of this pitch begin aligned and `end`, the first element that must not be read,
 // falls between units: a unit is then inside the matrix or outside, never both. (The lowest set bit of x | y is
 // that of the less aligned.) The base is 16-byte aligned.
+template <int kElementBytes>
 __device__ __forceinline__ Access widest_access(int64_t ld, int64_t end) {
   const int64_t alignment = ld | end;
-  if (alignment % 8 == 0) return Access::kVector;
-  return alignment % 2 == 0 ? Access::kWord : Access::kElement;
+  if (alignment % (kChunkBytes / kElementBytes) == 0) return Access::kVector;
+  return alignment % (kWordBytes / kElementBytes) == 0 ? Access::kWord : Access::kElement;
 }
 
 // A matrix seen from the first element of a tile.
@@ -37,10 +39,10 @@ enum class Check { kRows, kColumns, kBoth };
 
 // How the threads of a block share a tile of kRows x kColumns elements: thread t copies unit t % kUnitsPerRow of the
 // rows t / kUnitsPerRow, + kRowStep, + 2 * kRowStep, ...
-template <int kRows, int kColumns, int kThreads, Access kAccess>
+template <int kElementBytes, int kRows, int kColumns, int kThreads, Access kAccess>
 struct CopyMap {
-  static constexpr int kUnitBytes = kAccess == Access::kVector ? 16 : 4;
-  static constexpr int kUnitElements = kUnitBytes / kInputBytes;
+  static constexpr int kUnitBytes = kAccess == Access::kVector ? kChunkBytes : kWordBytes;
+  static constexpr int kUnitElements = kUnitBytes / kElementBytes;
   static constexpr int kUnitsPerRow = kColumns / kUnitElements;
   static_assert(kUnitsPerRow <= kThreads, "the threads copy at least one row at a time");
   static constexpr int kRowStep = kThreads / kUnitsPerRow;
@@ -53,27 +55,37 @@ struct CopyMap {
       : row(thread / kUnitsPerRow), column(thread % kUnitsPerRow * kUnitElements) {}
 };
 
-// Two neighbouring elements through registers; those from `count` on (any number) are not read and zero.
-__device__ __forceinline__ uint32_t load_pair(const uint8_t* global, int count) {
-  const uint16_t* elements = reinterpret_cast<const uint16_t*>(global);
-  const uint32_t low = count > 0 ? __ldg(elements) : 0;
-  const uint32_t high = count > 1 ? __ldg(elements + 1) : 0;
-  return high << 16 | low;
+// The elements of a word through registers; those from `count` on (any number) are not read and zero.
+template <int kElementBytes>
+__device__ __forceinline__ uint32_t load_word(const uint8_t* global, int count) {
+  static_assert(2 * kElementBytes <= kWordBytes, "load_word: a word of one element is copied as it is");
+  using Element = typename UnsignedOf<kElementBytes>::Type;
+  const Element* elements = reinterpret_cast<const Element*>(global);
+  const uint32_t first = count > 0 ? __ldg(elements) : 0;
+  const uint32_t second = count > 1 ? __ldg(elements + 1) : 0;
+  const uint32_t two = second << 8 * kElementBytes | first;
+  if constexpr (2 * kElementBytes == kWordBytes) {
+    return two;
+  } else {
+    const uint32_t third = count > 2 ? __ldg(elements + 2) : 0;
+    const uint32_t fourth = count > 3 ? __ldg(elements + 3) : 0;
+    return fourth << 24 | third << 16 | two;
+  }
 }
 
 // Starts the copy of a tile to `shared`. kVector and kWord complete with the thread's next cp.async group;
 // kElement is complete, for this thread, when the function returns.
-template <int kRows, int kColumns, int kThreads, Access kAccess, Check kCheck>
+template <int kElementBytes, typename Layout, int kThreads, Access kAccess, Check kCheck>
 __device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& tile, uint32_t thread) {
-  using Map = CopyMap<kRows, kColumns, kThreads, kAccess>;
-  using Layout = SharedTile<kRows, kColumns * kInputBytes>;
+  constexpr int kRows = Layout::kBytes / Layout::kRowPitch;
+  using Map = CopyMap<kElementBytes, kRows, Layout::kRowPitch / kElementBytes, kThreads, kAccess>;
 
   const Map map(thread);
   if (!Map::kEveryThreadCopies && map.row >= kRows) return;
 
-  const uint8_t* source = tile.origin + map.row * tile.row_pitch + map.column * kInputBytes;
+  const uint8_t* source = tile.origin + map.row * tile.row_pitch + map.column * kElementBytes;
   const int64_t pass_pitch = Map::kRowStep * tile.row_pitch;
-  const int column_bytes = map.column * kInputBytes;
+  const int column_bytes = map.column * kElementBytes;
   const uint32_t target = shared + Layout::offset(map.row, column_bytes / kChunkBytes) + column_bytes % kChunkBytes;
   const int rows_left = tile.rows - map.row;
   const int columns_left = kCheck == Check::kRows ? Map::kUnitElements : tile.columns - map.column;
@@ -88,13 +100,13 @@ __device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& til
     constexpr int kBatch = Map::kPasses < 8 ? Map::kPasses : 8;  // loads in flight before the first is stored
 #pragma unroll 1
     for (int first = 0; first < Map::kPasses; first += kBatch) {
-      uint32_t pairs[kBatch];
+      uint32_t words[kBatch];
 #pragma unroll
       for (int i = 0; i < kBatch; ++i) {
-        pairs[i] = load_pair(source + (first + i) * pass_pitch, row_is_valid(first + i) ? columns_left : 0);
+        words[i] = load_word<kElementBytes>(source + (first + i) * pass_pitch, row_is_valid(first + i) ? columns_left : 0);
       }
 #pragma unroll
-      for (int i = 0; i < kBatch; ++i) ptx::store_shared(pass_target(first + i), pairs[i]);
+      for (int i = 0; i < kBatch; ++i) ptx::store_shared(pass_target(first + i), words[i]);
     }
   } else {
 #pragma unroll
@@ -106,14 +118,19 @@ __device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& til
 }
 
 // The same with the access chosen at run time; the branch is uniform across the block.
-template <int kRows, int kColumns, int kThreads, Check kCheck>
+template <int kElementBytes, typename Layout, int kThreads, Check kCheck>
 __device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& tile, uint32_t thread, Access access) {
   // `thread` never changes, but the addresses of all three branches, kept across the main loop, would spill.
   ptx::hide_from_compiler(thread);
   switch (access) {
-    case Access::kVector: return copy_tile<kRows, kColumns, kThreads, Access::kVector, kCheck>(shared, tile, thread);
-    case Access::kWord: return copy_tile<kRows, kColumns, kThreads, Access::kWord, kCheck>(shared, tile, thread);
-    case Access::kElement: return copy_tile<kRows, kColumns, kThreads, Access::kElement, kCheck>(shared, tile, thread);
+    case Access::kVector:
+      return copy_tile<kElementBytes, Layout, kThreads, Access::kVector, kCheck>(shared, tile, thread);
+    case Access::kWord:
+      return copy_tile<kElementBytes, Layout, kThreads, Access::kWord, kCheck>(shared, tile, thread);
+    case Access::kElement:
+      if constexpr (kElementBytes < kWordBytes) {
+        return copy_tile<kElementBytes, Layout, kThreads, Access::kElement, kCheck>(shared, tile, thread);
+      }
   }
 }
 

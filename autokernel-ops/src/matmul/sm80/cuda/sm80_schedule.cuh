@@ -2,15 +2,10 @@
 // docs/schedules.md. The shared memory comes with the schedule: the launch needs it too.
 #pragma once
 
+#include "sm80_elements.cuh"
 #include "types.cuh"
 
 namespace autokernel::sm80 {
-
-constexpr int kInputBytes = 2;
-constexpr int kMmaM = 16;   // mma.m16n8k16
-constexpr int kMmaN = 8;
-constexpr int kMmaK = 16;
-constexpr int kBlock = 16;  // one ldmatrix.x4 loads 16 x 16 elements: an A fragment, or the B fragments of two mmas
 
 constexpr int kMaxThreads = 512;
 constexpr int kMaxAccumulators = 128;
@@ -39,9 +34,9 @@ constexpr bool is_power_of_two(int value) { return value > 0 && (value & (value 
 constexpr int max_of(int x, int y) { return x > y ? x : y; }
 constexpr int min_of(int x, int y) { return x < y ? x : y; }
 
-// A checked schedule with everything derived from it, for a body that takes kBodyRegisters beside the accumulators and
+// A checked schedule with everything derived from it, for factors as Staged says of them, and for a body that takes kBodyRegisters beside the accumulators and
 // kProducts, 1 or 2, of the same A.
-template <typename Schedule, int kOutputBytes, int kBodyRegisters, int kProducts>
+template <typename Schedule, typename Factors, int kOutputBytes, int kBodyRegisters, int kProducts>
 struct Shape {
   static constexpr int kTileM = Schedule::kTileM;
   static constexpr int kTileN = Schedule::kTileN;
@@ -50,7 +45,9 @@ struct Shape {
   static constexpr int kWarpsM = Schedule::kWarpsM;
   static constexpr int kWarpsN = Schedule::kWarpsN;
 
-  static_assert(is_tile_extent(kTileM) && is_tile_extent(kTileN) && (kTileK == 32 || kTileK == 64),
+  static constexpr int kRowBytesA = kTileK * Factors::kBytesOfA;  // of a stage
+  static constexpr int kRowBytesB = kTileK / Factors::kNumbersOfB * Factors::kBytesOfB;
+  static_assert(is_tile_extent(kTileM) && is_tile_extent(kTileN) && (kRowBytesA == 64 || kRowBytesA == 128),
                 "tile");
   static_assert(kStages >= 2 && kStages <= 6, "stages");
   static_assert(is_power_of_two(kWarpsM) && is_power_of_two(kWarpsN) && kWarpsM * kWarpsN * kWarpSize <= kMaxThreads,
@@ -68,16 +65,20 @@ struct Shape {
   static constexpr int kWarpColumns = kWarpTileN / kProducts;
 
   static constexpr int kAccumulators = kWarpTileM * kWarpTileN / kWarpSize;
-  static_assert(kAccumulators <= kMaxAccumulators, "accumulators");
+  static constexpr int kHeldSums = kAccumulators * Factors::kSums;
+  static_assert(kHeldSums <= kMaxAccumulators, "accumulators");
 
   // A body begins when the operand fragments are no longer needed.
-  static constexpr int kRegisters =
-      kAccumulators + max_of((kWarpTileM + kWarpTileN) / 2, kBodyRegisters) + kOtherRegisters;
+  // Beside mma of bytes ptxas holds more of the copies of a stage, about a register for each piece of 16 bytes.
+  static constexpr int kPieces = (kTileM * kRowBytesA + kTileN * kRowBytesB) / (16 * kThreads);
+  static constexpr int kFragmentRegisters = (kWarpTileM + kWarpTileN) / 2 + kWarpTileN / 4 * Factors::kGroupWords +
+                                            (Factors::kBytesOfA == 1 ? kPieces : 0);
+  static constexpr int kRegisters = kHeldSums + max_of(kFragmentRegisters, kBodyRegisters) + kOtherRegisters;
   static_assert(kRegisters <= min_of(kMaxRegistersPerThread, kRegistersPerSm / kThreads),
                 "registers");
 
-  static constexpr int kTileBytesA = kTileM * kTileK * kInputBytes;
-  static constexpr int kTileBytesB = kColumns * kTileK * kInputBytes;  // of one product
+  static constexpr int kTileBytesA = kTileM * kRowBytesA;
+  static constexpr int kTileBytesB = kColumns * kRowBytesB;  // of one product
   static constexpr int kStageBytes = kTileBytesA + kProducts * kTileBytesB;
   static constexpr int kSlabBytes = kMmaM * kWarpColumns * kOutputBytes;  // of one warp
   static constexpr int kSharedBytes = Schedule::kSharedBytes;

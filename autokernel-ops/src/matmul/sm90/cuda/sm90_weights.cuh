@@ -2,7 +2,7 @@
 // sm90_matmul.cuh takes from here in place of its own geometry, producer and main loop.
 //
 // The tile is computed transposed: its 64 rows of wgmma are rows of the weights, which come as they are to shared memory. Each warp
-// reads what it holds of them, makes pairs of floats of that in registers (sm90_unpack.cuh), and wgmma takes them as A from there, or of
+// reads what it holds of them, makes pairs of floats of that in registers (unpack.cuh), and wgmma takes them as A from there, or of
 // tiles of few rows mma of each warp (sm90_weights_few.cuh, and sm90_weights_pieces.cuh where warps share K). Nothing is rounded. Where
 // groups of numbers along K have a scale for each row, the sums of a group are scaled, in fp32, and added to those of the tile.
 //

@@ -5,7 +5,7 @@
 // least -8 for that.
 #pragma once
 
-#include "sm90_unpack.cuh"
+#include "unpack.cuh"
 #include "sm90_weights_scales.cuh"
 
 namespace autokernel::ptx {

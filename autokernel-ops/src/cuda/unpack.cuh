@@ -48,7 +48,7 @@ __device__ __forceinline__ uint32_t fma_pairs<f16>(uint32_t a, uint32_t b, uint3
 
 }  // namespace autokernel::ptx
 
-namespace autokernel::sm90 {
+namespace autokernel {
 
 constexpr uint32_t kEachHalf = 0x00010001;  // times a half: that half twice
 
@@ -101,4 +101,4 @@ __device__ __forceinline__ uint32_t unpack4(uint32_t nibbles, uint32_t added = k
   return ptx::fma_pairs<T>(numbers, kAbove ? kSixteenthOfIt<T> : kLargestPower<T>, added);
 }
 
-}  // namespace autokernel::sm90
+}  // namespace autokernel
