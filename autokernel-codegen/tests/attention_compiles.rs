@@ -1,5 +1,4 @@
-//! The schedules that heads ship with, of the Hopper family wide ones and those of bodies: none spills, whatever the mask and the body. (With a body on heads of 256 that for few
-//! queries may, by some hundred bytes with the fewest keys that there are; a build then leaves it out.)
+//! The schedules that heads ship with, of the Hopper family wide ones and those of bodies: none spills, whatever the mask and the body.
 
 use std::path::{Path, PathBuf};
 
@@ -45,16 +44,13 @@ fn problems(dims: &[u32]) -> Vec<Problem> {
 
 #[test]
 fn schedules_of_wide_heads_compile_without_spills() {
-    let may_spill = |problem: &Problem, schedule: &Schedule| {
-        schedule.shares_keys() && problem.score.is_some() && problem.value_dim == 256
-    };
-    compile(&problems(&[192, 256]), Arch::SM_90A, may_spill);
+    compile(&problems(&[192, 256]), Arch::SM_90A);
 }
 
 #[test]
 fn schedules_of_bodies_compile_without_spills() {
     let all = problems(&[64, 128]).into_iter().filter(|problem| problem.score.is_some() && problem.window.is_none());
-    compile(&all.collect::<Vec<_>>(), Arch::SM_90A, |_, _| false);
+    compile(&all.collect::<Vec<_>>(), Arch::SM_90A);
 }
 
 /// Three consumers leave few registers, and the logarithm of each sum takes one.
@@ -64,7 +60,7 @@ fn schedules_of_caps_compile_without_spills() {
     let all = problems(&[64, 128]).into_iter().filter(|problem| problem.class().may_stay_within());
     let all = all.map(|problem| Problem { log_sum_exp: true, ..problem });
     let all: Vec<Problem> = all.flat_map(|problem| [narrow(&problem), problem]).collect();
-    compile(&all, Arch::SM_90A, |_, _| false);
+    compile(&all, Arch::SM_90A);
 }
 
 /// Shares are found with few registers beside a producer's.
@@ -72,7 +68,7 @@ fn schedules_of_caps_compile_without_spills() {
 fn schedules_of_packed_sequences_compile_without_spills() {
     let all = problems(&[64, 128]).into_iter().filter(|problem| problem.score.is_none() && problem.window.is_none());
     let sequences = Sequences { packed_queries: true, keys: Keys::Packed };
-    compile(&all.map(|problem| Problem { sequences, ..problem }).collect::<Vec<_>>(), Arch::SM_90A, |_, _| false);
+    compile(&all.map(|problem| Problem { sequences, ..problem }).collect::<Vec<_>>(), Arch::SM_90A);
 }
 
 /// With the logarithm of each sum, and where the device knows where sequences lie.
@@ -85,11 +81,25 @@ fn schedules_of_the_portable_family_compile_without_spills() {
         let sequences = Sequences { packed_queries: true, keys };
         all.extend(plain.iter().map(|problem| Problem { sequences, log_sum_exp: true, ..problem.clone() }));
     }
-    compile(&all, Arch::SM_80, |_, _| false);
+    compile(&all, Arch::SM_80);
 }
 
-/// What each kernel carries where nothing was tuned, but what may spill.
-fn compile(problems: &[Problem], arch: Arch, may_spill: impl Fn(&Problem, &Schedule) -> bool) {
+/// A body, and shares that the device finds, beside the sums of wide values; on keys that all queries see and on those up to their own.
+#[test]
+fn schedules_of_bodies_on_keys_that_the_device_locates_compile_without_spills() {
+    let all = problems(&[192, 256]).into_iter().filter(|problem| problem.score.is_some() && problem.window.is_none());
+    let located = [Keys::Counted, Keys::Paged(64), Keys::Packed].into_iter().enumerate();
+    let located = located.flat_map(|(number, keys)| {
+        let sequences = Sequences { packed_queries: keys == Keys::Packed, keys };
+        let of_mask = all.clone().filter(move |problem| problem.causal == (number % 2 == 0));
+        of_mask.map(move |problem| Problem { sequences, log_sum_exp: true, ..problem })
+    });
+    let located: Vec<Problem> = located.collect();
+    [Arch::SM_80, Arch::SM_90A].into_iter().for_each(|arch| compile(&located, arch));
+}
+
+/// What each kernel carries where nothing was tuned.
+fn compile(problems: &[Problem], arch: Arch) {
     let cache: PathBuf =
         std::env::var_os("AUTOKERNEL_CACHE_DIR").map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), Into::into);
     let compiler = match Nvcc::locate(Path::new(env!("CARGO_MANIFEST_DIR")), &cache) {
@@ -101,7 +111,7 @@ fn compile(problems: &[Problem], arch: Arch, may_spill: impl Fn(&Problem, &Sched
         let schedules = problem::Problem::Attention(problem.clone()).class().portfolio(arch);
         assert!(!schedules.is_empty(), "{problem} has no schedule");
         let typed = schedules.iter().map(|schedule| Schedule::try_from(schedule).unwrap());
-        jobs.extend(typed.filter(|schedule| !may_spill(problem, schedule)).map(|schedule| (problem, schedule)));
+        jobs.extend(typed.map(|schedule| (problem, schedule)));
     }
     let refused = |(problem, schedule): &(&Problem, Schedule)| {
         let (source, _) = emit::kernel(problem, schedule);

@@ -4,8 +4,8 @@ use expect_test::expect_file;
 use super::plan::Sizes;
 use super::score::{Kind, Operand, Score};
 use super::sequences::{Keys, Sequences};
-use super::{Class, Problem, SM80_RULES, SM90_RULES, Sm80Schedule, Sm90Schedule, emit};
-use crate::expr::{BinaryOp, Binding, Expr, Math};
+use super::{Class, Problem, SM80_RULES, SM90_RULES, Sm80Schedule, Sm90Schedule, emit, sm80};
+use crate::expr::{BinaryOp, Binding, CompareOp, Condition, Expr, Math};
 use crate::operation::{Class as _, Operation as _};
 use crate::rule::RuleText;
 use crate::{Family, registry};
@@ -250,40 +250,97 @@ fn a_problem_is_the_same_after_json_and_so_are_its_schedules() {
     }
 }
 
+/// Masks and bodies, and what kernels have of them: a slope and a cap, a window, and a choice (`own` registers of conditions).
+fn bodies() -> [Problem; 4] {
+    let mut chosen = bounded();
+    let score = chosen.score.as_mut().unwrap();
+    let of = |name: &str| Expr::Variable(name.to_owned());
+    let is_seen = Condition::Compare(CompareOp::Less, of("key"), of("cap"));
+    score.value = Expr::If(Box::new(is_seen), Box::new(of("score")), Box::new(Expr::Literal(-1e30)));
+    [plain(), capped(), Problem { window: Some(100), ..capped() }, chosen]
+}
+
+/// How keys lie that the device locates.
+const LOCATED: [Keys; 3] = [Keys::Counted, Keys::Paged(48), Keys::Packed];
+
 #[test]
 fn the_default_keeps_the_rules_for_every_size_of_heads_and_a_family_serves_every_arch() {
     let archs =
         [(8, 0), (8, 6), (8, 9), (9, 0), (12, 0)].map(|(major, minor)| Arch::new(major, minor, Features::Baseline));
-    for head_dim in (16..=256).step_by(16) {
-        for value_dim in (16..=256).step_by(16) {
-            let class = Problem { head_dim, value_dim, ..plain() }.class();
-            let schedule = class.default_schedule(Arch::SM_90A);
-            for schedule in class.portfolio(Arch::SM_90A).into_iter().chain([schedule]) {
-                assert_eq!(class.check(&schedule, Arch::SM_90A), Ok(()), "{class} by {schedule}");
-            }
-            let class = Problem { head_dim, value_dim, ..paged() }.class();
-            for arch in archs {
-                for problem in [plain(), paged(), Problem { score: capped().score, window: Some(100), ..plain() }] {
-                    let class = Problem { head_dim, value_dim, ..problem }.class();
-                    let portfolio = class.portfolio(arch);
-                    // The widest heads with a body leave no registers for shares.
-                    let expected = if class.score.is_none() || value_dim <= 208 { 2 } else { 1 };
-                    assert_eq!(portfolio.len(), expected, "{class} on {arch}");
-                    for schedule in portfolio.into_iter().chain([class.default_schedule(arch)]) {
-                        assert_eq!(class.check(&schedule, arch), Ok(()), "{class} by {schedule} on {arch}");
-                    }
-                }
-            }
-            // The sums of two consumers leave no registers for shares in the widest heads.
-            let expected = if value_dim <= 224 { 2 } else { 1 };
-            assert_eq!(class.portfolio(Arch::SM_90A).len(), expected, "{class}");
+    for (head_dim, value_dim) in sizes_of_heads() {
+        let class = Problem { head_dim, value_dim, ..plain() }.class();
+        let schedule = class.default_schedule(Arch::SM_90A);
+        for schedule in class.portfolio(Arch::SM_90A).into_iter().chain([schedule]) {
+            assert_eq!(class.check(&schedule, Arch::SM_90A), Ok(()), "{class} by {schedule}");
         }
+        for (arch, problem) in archs.into_iter().flat_map(|arch| bodies().map(|problem| (arch, problem))) {
+            let class = Problem { head_dim, value_dim, ..problem }.class();
+            for schedule in class.portfolio(arch).into_iter().chain([class.default_schedule(arch)]) {
+                assert_eq!(class.check(&schedule, arch), Ok(()), "{class} by {schedule} on {arch}");
+            }
+        }
+        // The sums of two consumers leave no registers for shares in the widest heads.
+        let class = Problem { head_dim, value_dim, ..paged() }.class();
+        let expected = if value_dim <= 224 { 2 } else { 1 };
+        assert_eq!(class.portfolio(Arch::SM_90A).len(), expected, "{class}");
     }
     let class = plain().class();
     assert_eq!(class.families(Arch::SM_80), [Family::AttentionSm80]);
     assert!(class.schedules(Family::AttentionSm90, Arch::SM_80).is_empty());
     let broken = class.check(&class.default_schedule(Arch::SM_90A), Arch::SM_80).unwrap_err();
     assert_eq!(broken.rule, "hopper_only");
+}
+
+fn sizes_of_heads() -> impl Iterator<Item = (u32, u32)> {
+    (16..=256).step_by(16).flat_map(|head_dim| (16..=256).step_by(16).map(move |value_dim| (head_dim, value_dim)))
+}
+
+/// Images of a baseline arch run on later GPUs, whose blocks may have less shared memory: 99 KiB of 8.6, 8.9 and 12.0.
+#[test]
+fn of_every_baseline_arch_some_image_for_many_queries_and_one_for_few_fit_gpus_of_99_kib() {
+    const LEAST_BYTES: u32 = 99 << 10;
+    for (major, minor) in [(8, 0), (8, 6), (8, 7), (9, 0), (10, 0), (12, 0)] {
+        let arch = Arch::new(major, minor, Features::Baseline);
+        for ((head_dim, value_dim), problem) in sizes_of_heads().flat_map(|dims| bodies().map(|body| (dims, body))) {
+            for keys in [Keys::Whole].into_iter().chain(LOCATED) {
+                let sequences = Sequences { packed_queries: keys == Keys::Packed, keys };
+                let class = Problem { head_dim, value_dim, sequences, ..problem.clone() }.class();
+                let small: Vec<bool> = sm80::default::portfolio(&class, arch)
+                    .iter()
+                    .filter(|schedule| schedule.shared_bytes(&class) <= LEAST_BYTES)
+                    .map(|schedule| schedule.share_keys)
+                    .collect();
+                let expected: &[bool] = if keys == Keys::Whole { &[false, true] } else { &[true] };
+                assert!(expected.iter().all(|shares| small.contains(shares)), "{class} on {arch}: {small:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_fits_all_gpus_is_carried_once_and_what_fits_the_larger_ones_alone_stands_first() {
+    let tiles = |head_dim| {
+        let class = Problem { head_dim, value_dim: head_dim, ..plain() }.class();
+        let all = sm80::default::portfolio(&class, Arch::SM_80);
+        all.iter().map(|it| (it.share_keys, it.tile_keys, it.stages)).collect::<Vec<_>>()
+    };
+    assert_eq!(tiles(128), [(false, 64, 2), (true, 64, 4)]);
+    assert_eq!(tiles(192), [(false, 64, 2), (true, 64, 4), (true, 64, 3)]);
+    assert_eq!(tiles(256), [(false, 48, 2), (true, 32, 4), (false, 32, 2)]);
+}
+
+#[test]
+fn bodies_on_keys_that_the_device_locates_have_a_schedule_for_every_size_of_heads() {
+    for ((head_dim, value_dim), problem) in sizes_of_heads().flat_map(|dims| bodies().map(|body| (dims, body))) {
+        for keys in LOCATED {
+            let sequences = Sequences { packed_queries: false, keys };
+            let class = Problem { head_dim, value_dim, sequences, ..problem.clone() }.class();
+            for arch in [Arch::SM_80, Arch::SM_90A] {
+                let portfolio = class.portfolio(arch);
+                assert!(!portfolio.is_empty(), "{class} on {arch}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! Which schedules serve where nothing was tuned: estimates, which nothing was fitted to.
 
-use autokernel_core::Arch;
+use autokernel_core::{Arch, Features};
 
 use super::schedule::Sm80Schedule;
 use crate::attention::problem::Class;
 
 /// Keys of a block that any head fits.
 const LEAST_KEYS: u32 = 16;
+/// GPUs whose blocks have the least shared memory: 99 KiB, as those of 8.9 and 12.0.
+const LEAST_SHARED: Arch = Arch::new(8, 6, Features::Baseline);
 /// What rows and keys of a block change by.
 const STEP: u32 = 16;
 
@@ -53,12 +55,26 @@ impl Sm80Schedule {
     }
 }
 
-/// What a kernel carries where nothing was tuned: for many queries, and for few on many keys.
+/// What a kernel carries where nothing was tuned: for many queries, and for few on many keys. An image of a baseline arch runs on GPUs
+/// whose blocks have less shared memory, too: where the two do not fit that, others stand behind them which do.
 pub fn portfolio(class: &Class, arch: Arch) -> Vec<Sm80Schedule> {
+    let mut all = for_many_and_few(class, arch).to_vec();
+    if arch.features == Features::Baseline {
+        all.extend(for_many_and_few(class, LEAST_SHARED));
+    }
+    let mut valid: Vec<Sm80Schedule> = Vec::new();
+    for schedule in all {
+        if !valid.contains(&schedule) && schedule.check(class, arch).is_ok() {
+            valid.push(schedule);
+        }
+    }
+    valid
+}
+
+fn for_many_and_few(class: &Class, arch: Arch) -> [Sm80Schedule; 2] {
     let many = match class.sequences.are_whole() {
         true => Sm80Schedule::whole_for(class, arch),
         false => Sm80Schedule::many_for(class, arch),
     };
-    let both = [many, Sm80Schedule::few_for(class, arch)];
-    both.into_iter().filter(|schedule| schedule.check(class, arch).is_ok()).collect()
+    [many, Sm80Schedule::few_for(class, arch)]
 }

@@ -16,8 +16,10 @@ const WARPS_OF_WARPGROUP: u32 = 4;
 const FRAGMENT: u32 = 16;
 /// Registers of a thread beside scores and sums: addresses, fragments, what a mask and the softmax need.
 const WORKING_REGISTERS: u32 = 58;
-/// Those of where a block is in its share of the keys, and of the rows that are queries and heads.
+/// Those of where a block is in its share of the keys, and of the rows that are queries and heads. Where a value has more elements than
+/// `NARROW` they are a body's too, as the two are not needed at once and ptxas keeps neither beside many sums.
 const SHARING_REGISTERS: u32 = 52;
+const NARROW: u32 = 128;
 /// Those of where a score stands, and of what a body reads, beside the body's own.
 const BODY_REGISTERS: u32 = 16;
 const FUNCTION_REGISTERS: u32 = 16;
@@ -43,8 +45,9 @@ impl S {
         let bands = self.rows_of_warp / FRAGMENT;
         let body = class.score.as_ref().map_or(0, |score| BODY_REGISTERS + own_registers(score.cost));
         let sharing = if self.share_keys { SHARING_REGISTERS } else { 0 };
+        let further = if class.value_dim > NARROW { body.max(sharing) } else { body + sharing };
         let (scores, sums) = (bands * self.tile_keys / 2, bands * class.value_dim / 2);
-        scores + scores / 16 + sums + WORKING_REGISTERS + body + sharing
+        scores + scores / 16 + sums + WORKING_REGISTERS + further
     }
 
     /// Dynamic shared memory of a block.
@@ -104,7 +107,7 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "registers",
         words: "rows_of_warp / 32 times tile_keys, and 1/16 of that, rows_of_warp / 32 times value_dim, with 58 more, with a body 16 and \
-                its own, and 52 with share_keys, are at most 255",
+                its own, and 52 with share_keys, are at most 255; above a value_dim of 128 the greater of these two in place of both",
         holds: |s, class, _| s.needed_registers(class) <= MAX_REGISTERS,
         reason: |s, class, _| {
             let needed = s.needed_registers(class);
