@@ -31,7 +31,7 @@ impl Contender {
     ) -> Option<Self> {
         let problem: Problem = serde_json::from_str(problem).ok()?;
         let schedule: Schedule = serde_json::from_str(schedule).ok()?;
-        let forecast = problem.class().forecast(&schedule, constants, machine)?;
+        let forecast = problem.forecast(&schedule, constants, machine)?;
         Some(Contender { forecast, measured_over_predicted })
     }
 

@@ -123,6 +123,16 @@ pub trait Operation: fmt::Display {
     fn opponent(&self) -> Option<Opponent> {
         None
     }
+
+    /// What predicts the launches of the image of `schedule` on a GPU: its class's unless it knows more.
+    fn forecast(&self, schedule: &Schedule, constants: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>> {
+        self.class().forecast(schedule, constants, machine)
+    }
+
+    /// What may be faster than a kernel whose registers go through memory.
+    fn with_fewer_registers(&self) -> &'static str {
+        "two kernels of fewer outputs or operands"
+    }
 }
 
 /// What a room tells of problems that are tuned together: which schedules there are for them.

@@ -90,9 +90,10 @@ pub fn build(
 
 fn warn_of_spills(problem: &Problem, arch: Arch, error: &CompileError) {
     let bytes = error.spilled_bytes().unwrap_or(0);
+    let faster = problem.with_fewer_registers();
     println!(
         "cargo::warning=autokernel: `{problem}` needs more registers than a thread has on {arch}: {bytes} bytes of them go \
-         through memory. It is right, and slower; two kernels of fewer outputs or operands may be faster"
+         through memory. It is right, and slower; {faster} may be faster"
     );
 }
 

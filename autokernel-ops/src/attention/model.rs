@@ -5,7 +5,7 @@
 use autokernel_core::{Arch, Extents};
 
 use super::plan::Sizes;
-use super::problem::Class;
+use super::problem::{Class, keys_of};
 use super::schedule::Schedule;
 use super::sequences::{Keys, Sequences};
 use super::sm90::Sm90Schedule;
@@ -37,6 +37,8 @@ const KEYS_IN_PAGES: u32 = 4096;
 #[derive(Clone, Debug)]
 pub struct Image {
     pub class: Class,
+    /// The window of the problem; none where there is none, or where its width is not known.
+    pub window: Option<u32>,
     pub schedule: Schedule,
     pub machine: Machine,
 }
@@ -91,15 +93,17 @@ impl Image {
         }
     }
 
-    /// Blocks of keys that each tile takes of so many rows, of which `sharing` are a query.
+    /// Blocks of keys that each tile takes of so many rows, of which `sharing` are a query: those that some query of the tile sees, as
+    /// `KeyBlocks` counts them.
     fn blocks(&self, queries: u32, keys: u32, sharing: u32) -> impl Iterator<Item = f64> {
         let (tile, of_block) = (u64::from(self.schedule.tile_queries()), u64::from(self.schedule.tile_keys()));
-        let (queries, keys, sharing) = (u64::from(queries), u64::from(keys), u64::from(sharing));
-        let (rows, causal) = (queries * sharing, self.class.causal);
+        let sharing = u64::from(sharing);
+        let (rows, causal, window) = (u64::from(queries) * sharing, self.class.causal, self.window);
+        let seen = move |query: u64| keys_of(causal, window, [query as usize, queries as usize, keys as usize]);
         (0..rows.div_ceil(tile)).map(move |number| {
-            let last = (number + 1).saturating_mul(tile).min(rows).div_ceil(sharing);
-            let seen = if causal { (keys + last).saturating_sub(queries) } else { keys };
-            seen.div_ceil(of_block) as f64
+            let (first, last) = (number * tile, (number + 1).saturating_mul(tile).min(rows) - 1);
+            let (first, last) = (seen(first / sharing).start as u64, seen(last / sharing).end as u64);
+            last.div_ceil(of_block).saturating_sub(first / of_block) as f64
         })
     }
 
@@ -190,7 +194,7 @@ mod tests {
     fn best(class: &Class, [batch, heads, tokens]: [u32; 3]) -> (Sm90Schedule, f64) {
         let extents = Sizes { batch, heads, groups: heads, queries: tokens, keys: tokens }.extents(class);
         let ms = |schedule: &Sm90Schedule| {
-            Image { class: class.clone(), schedule: (*schedule).into(), machine: H200 }.predicted_ms(&extents)
+            Image { class: class.clone(), window: None, schedule: (*schedule).into(), machine: H200 }.predicted_ms(&extents)
         };
         let schedules = portfolio(class);
         let best = *schedules.iter().min_by(|a, b| ms(a).total_cmp(&ms(b))).unwrap();
@@ -263,12 +267,41 @@ mod tests {
     }
 
     #[test]
+    fn a_window_costs_the_blocks_of_keys_that_its_tiles_see() {
+        let schedule = Sm90Schedule::default_for(&class(128, true));
+        assert_eq!((schedule.tile_queries(), schedule.tile_keys), (128, 128));
+        let image = |causal, window: Option<u32>| Image {
+            class: Class { windowed: window.is_some(), ..class(128, causal) },
+            window,
+            schedule: schedule.into(),
+            machine: H200,
+        };
+        let blocks = |causal, window, [queries, keys, sharing]: [u32; 3]| {
+            image(causal, window).blocks(queries, keys, sharing).collect::<Vec<_>>()
+        };
+        assert_eq!(blocks(true, None, [512, 512, 1]), [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(blocks(true, Some(128), [512, 512, 1]), [1.0, 2.0, 2.0, 2.0]);
+        assert_eq!(blocks(true, Some(1), [512, 512, 1]), [1.0; 4]);
+        assert_eq!(blocks(false, Some(128), [512, 512, 1]), [2.0, 3.0, 3.0, 2.0]);
+        assert_eq!(blocks(true, Some(128), [128, 512, 4]), [2.0; 4], "each tile has 32 queries, at the last keys");
+        assert_eq!(blocks(true, Some(128), [512, 128, 1]), [0.0, 0.0, 0.0, 1.0], "most queries see no key");
+        assert_eq!(blocks(true, Some(1024), [1, 131_072, 8]), [8.0]);
+        let ms = |window| {
+            let sizes = Sizes { batch: 1, heads: 16, groups: 16, queries: 16_384, keys: 16_384 };
+            let image = image(true, window);
+            image.predicted_ms(&sizes.extents(&image.class))
+        };
+        assert_eq!(ms(Some(16_384)), ms(None));
+        assert!(ms(Some(1024)) < 0.2 * ms(None), "{} of {}", ms(Some(1024)), ms(None));
+    }
+
+    #[test]
     fn few_queries_on_many_keys_get_blocks_that_share_keys_and_long_sequences_do_not() {
         let shares = |sizes: Sizes| {
             let class = class(128, true);
             let extents = sizes.extents(&class);
             let ms = |schedule: &Sm90Schedule| {
-                Image { class: class.clone(), schedule: (*schedule).into(), machine: H200 }.predicted_ms(&extents)
+                Image { class: class.clone(), window: None, schedule: (*schedule).into(), machine: H200 }.predicted_ms(&extents)
             };
             let best = portfolio(&class).into_iter().min_by(|a, b| ms(a).total_cmp(&ms(b)));
             best.unwrap().share_keys

@@ -120,6 +120,15 @@ impl Operation for Problem {
         };
         Tolerance { absolute: 1.5 * unit, relative: 1.5 * unit }
     }
+
+    fn forecast(&self, schedule: &Schedule, _: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>> {
+        let schedule = Typed::try_from(schedule).ok()?;
+        Some(Box::new(model::Image { class: self.class(), window: self.window, schedule, machine }))
+    }
+
+    fn with_fewer_registers(&self) -> &'static str {
+        "narrower values, or a body of fewer conditions and functions,"
+    }
 }
 
 impl Problem {
@@ -215,9 +224,10 @@ impl operation::Class for Class {
         if arch == Arch::SM_90A { &["NVIDIA H200"] } else { &[] }
     }
 
+    /// Of a window's width a class knows nothing.
     fn forecast(&self, schedule: &Schedule, _: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>> {
         let schedule = Typed::try_from(schedule).ok()?;
-        Some(Box::new(model::Image { class: self.clone(), schedule, machine }))
+        Some(Box::new(model::Image { class: self.clone(), window: None, schedule, machine }))
     }
 
     fn check(&self, schedule: &Schedule, arch: Arch) -> Result<(), BrokenRule> {

@@ -102,6 +102,12 @@ macro_rules! operations {
                 /// What its kernels are measured against, if there is anything.
                 fn opponent(&self) -> Option<Opponent>;
 
+                /// What predicts the launches of the image of `schedule` on a GPU; none if nothing does.
+                fn forecast(&self, schedule: &Schedule, constants: Option<&str>, machine: Machine) -> Option<Box<dyn Forecast>>;
+
+                /// What may be faster than a kernel whose registers go through memory.
+                fn with_fewer_registers(&self) -> &'static str;
+
                 /// Whether an element depends on the number of its row beside what is read there.
                 fn counts_rows(&self) -> bool;
 
