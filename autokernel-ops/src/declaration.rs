@@ -203,6 +203,8 @@ pub enum Parameter {
     },
     /// `name: &PageTable`.
     PageTable {
+        /// Its name.
+        name: String,
         /// Where the parameter stands.
         node: Node,
     },

@@ -21,7 +21,7 @@ pub fn read(argument: &syn::FnArg, nodes: &mut Nodes) -> Parameter {
         return Parameter::Index { name: name.to_string(), node, mutable: reference.mutability.is_some() };
     }
     if is_called(&reference.elem, "PageTable") && reference.mutability.is_none() {
-        return Parameter::PageTable { node };
+        return Parameter::PageTable { name: name.to_string(), node };
     }
     if is_called(&reference.elem, "Routes") {
         return Parameter::Routes { node, mutable: reference.mutability.is_some() };

@@ -5,11 +5,10 @@ mod locators;
 
 use autokernel_core::Dtype;
 
-use self::locators::Locating;
 use super::dims::{DIM_STEP, WIDEST_HEAD, is_size_of_head, remedy};
 use super::problem::{Problem, WIDEST_WINDOW};
 use super::score::{self, Kind, Operand};
-use super::sequences::{LARGEST_PAGE, PAGE_STEP};
+use super::sequences::{LARGEST_PAGE, Locator, PAGE_STEP};
 use crate::declaration::{
     Attribute, Body, Complaint, Declaration, Form, Given, Parameter, ScalarParameter, Setting, TensorParameter, both,
 };
@@ -129,7 +128,7 @@ struct Parameters {
     /// The type that queries, keys, values and the result share.
     dtype: Dtype,
     /// What says where sequences are.
-    locators: Vec<Locating>,
+    locators: Vec<Locator>,
     /// What a body reads.
     operands: Vec<Operand>,
     log_sum_exp: bool,
@@ -151,7 +150,7 @@ fn parameters(declaration: &Declaration) -> Result<Parameters, Vec<Complaint>> {
     let dtypes = [(q, false), (k, false), (v, false), (out, true)].map(|(at, written)| heads(at, written));
     let dtype = dtypes[0].filter(|dtype| matches!(dtype, Dtype::Bf16 | Dtype::F16) && dtypes == [Some(*dtype); 4]);
     let dtype = dtype.ok_or_else(refused)?;
-    let (locators, others) = locators::split(others);
+    let (locators, others) = locators::split(others)?;
     let operands = others.iter().map(operand).collect::<Result<_, _>>().map_err(|complaint| vec![complaint])?;
     Ok(Parameters { dtype, locators, operands, log_sum_exp })
 }
@@ -167,7 +166,7 @@ fn operand(parameter: &Parameter) -> Result<Operand, Complaint> {
         }
         Parameter::Tensor(TensorParameter { ty: node, .. })
         | Parameter::Index { node, .. }
-        | Parameter::PageTable { node }
+        | Parameter::PageTable { node, .. }
         | Parameter::Routes { node, .. }
         | Parameter::Other { node } => Err(node.complain(form)),
     }

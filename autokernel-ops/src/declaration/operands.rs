@@ -39,7 +39,7 @@ fn operand(parameter: &Parameter) -> Result<Operand, Complaint> {
             let role = if *mutable { Role::Output } else { Role::Input };
             Ok(Operand { name: name.clone(), kind, dtype, role, batched })
         }
-        Parameter::PageTable { node } | Parameter::Routes { node, .. } | Parameter::Other { node } => {
+        Parameter::PageTable { node, .. } | Parameter::Routes { node, .. } | Parameter::Other { node } => {
             Err(refused(*node))
         }
     }
@@ -74,7 +74,7 @@ fn node_of(parameter: &Parameter) -> Node {
         Parameter::Tensor(TensorParameter { node, .. })
         | Parameter::Scalar(ScalarParameter { node, .. })
         | Parameter::Index { node, .. }
-        | Parameter::PageTable { node }
+        | Parameter::PageTable { node, .. }
         | Parameter::Routes { node, .. }
         | Parameter::Other { node } => *node,
     }

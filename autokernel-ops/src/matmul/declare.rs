@@ -219,7 +219,7 @@ impl<'d> Matrix<'d> {
             Parameter::Tensor(tensor) => tensor,
             Parameter::Scalar(scalar) => return Err(refused(scalar.ty)),
             Parameter::Index { node, .. }
-            | Parameter::PageTable { node }
+            | Parameter::PageTable { node, .. }
             | Parameter::Routes { node, .. }
             | Parameter::Other { node } => {
                 return Err(refused(*node));
