@@ -29,6 +29,29 @@ const CHOSEN: &str = "fn f(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, se
         score = if (key < second && query < second) || (key >= second && query >= second) { scaled } else { -1e30 };
     }";
 
+const RELATIVE: &str =
+    "fn f(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, bias: &PerDistance<f32>, out: &mut Heads<bf16>) {
+        score = score * scale + bias;
+    }";
+const RELATIVE_CAP: &str =
+    "fn f(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, bias: &PerDistance<f32>, cap: &Scalar<f32>, out: &mut Heads<bf16>) {
+        score = cap * (score * scale / cap).tanh() + bias;
+    }";
+
+/// Numbers by distance are on their way to registers that sums have, or scores.
+#[test]
+fn schedules_of_bodies_that_read_numbers_by_distance_compile_without_spills() {
+    let of = |(dim, body): (u32, &str)| {
+        let settings = syn::parse_str(&format!("causal, head_dim = {dim}")).unwrap();
+        problem(&syn::parse_str(body).unwrap(), settings).unwrap()
+    };
+    let whole = [64, 128, 256].into_iter().flat_map(|dim| [RELATIVE, RELATIVE_CAP].map(|body| (dim, body))).map(of);
+    let sequences = Sequences { packed_queries: false, keys: Keys::Paged(64) };
+    let paged = [64, 128, 256].map(|dim| Problem { sequences, log_sum_exp: true, ..of((dim, RELATIVE_CAP)) });
+    let all: Vec<Problem> = whole.chain(paged).collect();
+    [Arch::SM_80, Arch::SM_90A].into_iter().for_each(|arch| compile(&all, arch));
+}
+
 fn problems(dims: &[u32]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for mask in ["", "causal,", "window = 1024,"] {

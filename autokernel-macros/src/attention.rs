@@ -24,7 +24,7 @@ use crate::parts::Parts;
 pub fn parts(spec: &Spec, problem: &Problem) -> Result<Parts> {
     let (name, parameters) = (&spec.function.sig.ident, &spec.parameters);
     let types = Names::of(spec);
-    let operands = problem.score.iter().flat_map(|score| &score.operands).map(|operand| operand.kind);
+    let operands = || problem.score.iter().flat_map(|score| &score.operands).map(|operand| operand.kind);
     let heads = |number| View::new("HeadsView", &types.element(number));
     let mut views: Vec<View> = (0..3).map(heads).collect();
     views.extend(problem.sequences.locators().map(|locator| match locator {
@@ -32,9 +32,11 @@ pub fn parts(spec: &Spec, problem: &Problem) -> Result<Parts> {
         Locator::QueryBounds | Locator::KeyBounds | Locator::Lengths => View::of(quote!(::autokernel::IndexView<'a>)),
     }));
     let first = views.len();
-    views.extend(operands.map(|kind| match kind {
+    views.extend(operands().map(|kind| match kind {
         Kind::Number => View::BY_VALUE,
+        Kind::DeviceScalar => View::new("ScalarView", &quote!(f32)),
         Kind::PerHead => View::new("RowView", &quote!(f32)),
+        Kind::PerDistance => View::new("MatrixView", &quote!(f32)),
     }));
     let out = views.len();
     views.push(View::new("HeadsViewMut", &types.element(out)));
@@ -46,8 +48,16 @@ pub fn parts(spec: &Spec, problem: &Problem) -> Result<Parts> {
         None => quote!(::core::option::Option::None),
     };
     let sequences = sequences(problem.sequences);
+    let kinds = operands().map(|kind| match kind {
+        Kind::Number => quote!(::autokernel::__private::ScoreKind::Number),
+        Kind::DeviceScalar => quote!(::autokernel::__private::ScoreKind::DeviceScalar),
+        Kind::PerHead => quote!(::autokernel::__private::ScoreKind::PerHead),
+        Kind::PerDistance => quote!(::autokernel::__private::ScoreKind::PerDistance),
+    });
     let settings = quote! {
-        ::autokernel::__private::AttentionSettings { causal: #causal, window: #window, scale: #scale, sequences: #sequences }
+        ::autokernel::__private::AttentionSettings {
+            causal: #causal, window: #window, scale: #scale, sequences: #sequences, operands: &[#(#kinds),*],
+        }
     };
     let (cpu, score) = match &problem.score {
         None => {

@@ -59,6 +59,7 @@ pub mod __private {
     pub use crate::descriptor::{Embedded, Images};
     pub use crate::operands::{Before, scale_blocks};
     pub use autokernel_core::{erf, fingerprint};
+    pub use autokernel_ops::attention::score::Kind as ScoreKind;
     pub use autokernel_ops::attention::sequences::{Keys, Sequences};
     pub use autokernel_ops::body::{Kind, Reduction};
     pub use autokernel_ops::matmul::problem::Layout;
@@ -75,7 +76,7 @@ pub mod __private {
     }
 }
 
-pub use attention::PerHead;
+pub use attention::{PerDistance, PerHead};
 pub use check::MAX_EXTENT;
 pub use check::checked::{CHECKED_ENV, is_checked, set_checked};
 pub use cpu::CpuFunction;

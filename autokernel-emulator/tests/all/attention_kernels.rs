@@ -137,6 +137,36 @@ pub fn bodies() -> Vec<Problem> {
     functions.map(declared).into()
 }
 
+/// Numbers by distance and in device memory: what sums begin at; and what is multiplied and chosen by.
+pub fn relative() -> [Problem; 2] {
+    let functions: [syn::ItemFn; 2] = [
+        syn::parse_quote! {
+            fn attend(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, bias: &PerDistance<f32>, out: &mut Heads<bf16>) {
+                score = score * scale + bias;
+            }
+        },
+        syn::parse_quote! {
+            fn attend(
+                q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, bias: &PerDistance<f32>, cap: &Scalar<f32>, slope: &PerHead<f32>,
+                out: &mut Heads<bf16>,
+            ) {
+                let near = if bias > 0.5 { bias * slope } else { -bias };
+                score = cap * ((score * scale + near) / cap).tanh();
+            }
+        },
+    ];
+    functions.map(declared)
+}
+
+#[test]
+fn numbers_by_distance_and_in_device_memory_are_those_of_the_head_the_key_and_the_launch() {
+    let test = "numbers_by_distance_and_in_device_memory_are_those_of_the_head_the_key_and_the_launch";
+    let [begun, changed] = relative();
+    check(test, &begun, SCHEDULE);
+    check(test, &Problem { causal: true, ..begun }, Sm90Schedule { tile_keys: 64, ..SCHEDULE });
+    check(test, &changed, Sm90Schedule { consumers: 1, ping_pong: false, exp_by_fma: 1, ..SCHEDULE });
+}
+
 #[test]
 fn a_body_on_the_score_is_right() {
     check("a_body_on_the_score_is_right", &capped(), Sm90Schedule { tile_keys: 64, ..SCHEDULE });
@@ -294,10 +324,29 @@ fn a_body_that_hides_keys_leaves_those_that_it_does_not_and_where_it_hides_all_t
     check(test, &hidden(), SCHEDULE);
 }
 
+/// The same by −∞: such queries see none.
+pub fn vanished() -> Problem {
+    let function: syn::ItemFn = syn::parse_quote! {
+        fn attend(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>) {
+            score = if key <= query { score * scale } else { f32::NEG_INFINITY };
+        }
+    };
+    declared(function)
+}
+
+#[test]
+fn a_query_from_which_a_body_hides_all_keys_by_minus_infinity_gives_zeros_and_minus_infinity() {
+    let test = "a_query_from_which_a_body_hides_all_keys_by_minus_infinity_gives_zeros_and_minus_infinity";
+    for exp_by_fma in [0, 2] {
+        check(test, &vanished(), Sm90Schedule { exp_by_fma, ..SCHEDULE });
+    }
+}
+
 #[test]
 fn the_reference_agrees_with_fp64() {
     let Some(compiler) = Compiler::find("the_reference_agrees_with_fp64") else { return };
-    for problem in [plain(), capped(), hidden(), Problem { causal: true, window: Some(9), head_dim: 32, ..plain() }] {
+    let masked = Problem { causal: true, window: Some(9), head_dim: 32, ..plain() };
+    for problem in relative().into_iter().chain([plain(), capped(), hidden(), vanished(), masked]) {
         let compiled = Compiled::reference(&compiler, &problem);
         compiled.check(Sizes { batch: 2, heads: 2, groups: 1, queries: 5, keys: 21 }, Variation::default());
         compiled.check(

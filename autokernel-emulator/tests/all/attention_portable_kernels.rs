@@ -1,6 +1,6 @@
 //! Attention by the portable family: every mask, ragged lengths, shared heads, sequences wherever they lie, against fp64.
 
-use super::attention_kernels::{self, bodies, capped, check_at, hidden, plain};
+use super::attention_kernels::{self, bodies, capped, check_at, hidden, plain, relative, vanished};
 use super::attention_sharing_kernels::{self, of};
 use crate::support::attention::{Compiled, Variation};
 use crate::support::compile::{Change, Compiler};
@@ -54,6 +54,8 @@ kernels! {
     portable_values_wider_than_keys_are_right: Problem { head_dim: 16, value_dim: 208, ..plain() }, WHOLE;
     a_portable_body_on_the_score_is_right: capped(), Sm80Schedule { rows_of_warp: 32, ..WHOLE };
     a_portable_body_that_hides_keys_is_right: hidden(), WHOLE;
+    a_portable_body_that_hides_keys_by_minus_infinity_is_right: vanished(), WHOLE;
+    keys_that_a_portable_body_hides_by_minus_infinity_are_right_whichever_block_has_them: vanished(), SHARING;
 
     portable_few_queries_on_many_keys_are_right: of(false, Keys::Whole), SHARING;
     portable_causal_queries_of_which_blocks_share_keys_are_right:
@@ -62,6 +64,10 @@ kernels! {
         Problem { causal: true, window: Some(50), ..of(false, Keys::Counted) },
         Sm80Schedule { warps: 8, rows_of_warp: 32, ..SHARING };
     keys_that_a_portable_body_hides_are_right_whichever_block_has_them: hidden(), SHARING;
+    portable_numbers_by_distance_are_right: relative()[0].clone(), WHOLE;
+    portable_numbers_by_distance_are_right_where_rows_are_of_several_heads: relative()[1].clone(), SHARING;
+    portable_numbers_by_distance_are_right_on_keys_in_pages:
+        Problem { sequences: of(false, Keys::Paged(16)).sequences, ..relative()[0].clone() }, SHARING;
     portable_bodies_with_operands_are_right_where_rows_are_of_several_heads: capped(), SHARING;
     keys_that_the_device_counts_are_right_by_the_portable_family: of(false, Keys::Counted), SHARING;
     keys_in_small_pages_are_right_by_the_portable_family:

@@ -1,7 +1,7 @@
 //! Attention by one of our kernels, on the emulator, held against fp64.
 
 use autokernel_codegen::arch::Arch;
-use autokernel_codegen::attention::oracle::{self, Of, Place};
+use autokernel_codegen::attention::oracle::{self, Of, Place, Value};
 use autokernel_codegen::attention::plan::Sizes;
 use autokernel_codegen::attention::score::Kind;
 use autokernel_codegen::attention::sequences::Keys;
@@ -9,7 +9,7 @@ use autokernel_codegen::attention::{Problem, Schedule, emit, signature};
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::KernelSource;
 use autokernel_core::plan::Layout;
-use autokernel_core::{Arg, Extents, LaunchPlan, Operand, Role, TileBox};
+use autokernel_core::{Arg, Extents, LaunchPlan, OWN_AXIS, Operand, Role, TileBox};
 use autokernel_emulator::{DevicePointer, Fill, Gpu, Launch, Module, Options, Report, Swizzle, TensorMap};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -31,6 +31,14 @@ const DIM: u8 = 5;
 fn slope(head: u32) -> f64 {
     const SLOPES: [f32; 3] = [0.123_456_79, 0.271_828_2, -0.192_837_46];
     f64::from(SLOPES[head as usize % SLOPES.len()])
+}
+
+/// Columns of numbers by distance, fewer than there are keys.
+const DISTANCES: u32 = 41;
+
+/// The number of a head and a column of them.
+fn bias(head: u32, column: u32) -> f64 {
+    f64::from(((head * 31 + column * 17) % 23) as f32 / 7.0 - 1.5)
 }
 
 /// A compiled kernel of attention.
@@ -253,10 +261,11 @@ impl Compiled {
         let Some(score) = &self.problem.score else { return oracle::expected(&self.problem, place, q, k, v) };
         let [batch, head] = of;
         let value = |kind: &Kind| match kind {
-            Kind::Number => f64::from(CAP),
-            Kind::PerHead => slope(head),
+            Kind::Number | Kind::DeviceScalar => Value::Number(f64::from(CAP)),
+            Kind::PerHead => Value::Number(slope(head)),
+            Kind::PerDistance => Value::ByDistance((0..DISTANCES).map(|column| bias(head, column)).collect()),
         };
-        let operands: Vec<f64> = score.kinds().iter().map(value).collect();
+        let operands: Vec<Value> = score.kinds().iter().map(value).collect();
         oracle::by_body(&self.problem, place, Of { batch, head, operands: &operands }, q, k, v)
     }
 
@@ -272,6 +281,9 @@ impl Compiled {
         let mut sizes = [1; 4];
         let from = 4 - operand.axes.len();
         operand.axes.iter().zip(&mut sizes[from..]).for_each(|(dim, size)| *size = extents.size(*dim));
+        if operand.axes.len() == 2 && operand.axes[1] == OWN_AXIS {
+            sizes[3] = DISTANCES;
+        }
         if operand.dtype == Dtype::I32 {
             let (shape, numbers) = drawn.numbers(&operand.name);
             return integers(gpu, operand, shape, numbers);
@@ -294,7 +306,9 @@ impl Compiled {
         let count: u32 = sizes.iter().product();
         let random = |_| rounded(operand.dtype, amplitude * rng.random_range(-1.7..1.7));
         let mut values: Vec<f64> = match operand.axes.len() {
+            0 => vec![f64::from(CAP)],
             1 => (0..count).map(slope).collect(),
+            2 if operand.axes[1] == OWN_AXIS => (0..count).map(|at| bias(at / DISTANCES, at % DISTANCES)).collect(),
             _ => (0..count).map(random).collect(),
         };
         if variation.nan

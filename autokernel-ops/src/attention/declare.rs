@@ -156,16 +156,21 @@ fn parameters(declaration: &Declaration) -> Result<Parameters, Vec<Complaint>> {
 }
 
 fn operand(parameter: &Parameter) -> Result<Operand, Complaint> {
-    let form = "a body on the score reads numbers, `cap: f32`, and numbers of each head, `slope: &PerHead<f32>`";
+    let form = "a body on the score reads numbers, `cap: f32`, or in device memory `cap: &Scalar<f32>`; numbers of each head, \
+                `slope: &PerHead<f32>`; and numbers of each head by how far the key lies behind the query, `bias: &PerDistance<f32>`";
+    let kind = |container: &str| match container {
+        "Scalar" => Some(Kind::DeviceScalar),
+        "PerHead" => Some(Kind::PerHead),
+        "PerDistance" => Some(Kind::PerDistance),
+        _ => None,
+    };
     match parameter {
         Parameter::Scalar(ScalarParameter { name, .. }) => Ok(Operand { name: name.clone(), kind: Kind::Number }),
-        Parameter::Tensor(TensorParameter { name, mutable: false, container, element, .. })
-            if container == "PerHead" && element == "f32" =>
-        {
-            Ok(Operand { name: name.clone(), kind: Kind::PerHead })
+        Parameter::Tensor(TensorParameter { name, mutable, container, element, ty, .. }) => {
+            let kind = kind(container).filter(|_| !mutable && element == "f32");
+            kind.map(|kind| Operand { name: name.clone(), kind }).ok_or_else(|| ty.complain(form))
         }
-        Parameter::Tensor(TensorParameter { ty: node, .. })
-        | Parameter::Index { node, .. }
+        Parameter::Index { node, .. }
         | Parameter::PageTable { node, .. }
         | Parameter::Routes { node, .. }
         | Parameter::Other { node } => Err(node.complain(form)),

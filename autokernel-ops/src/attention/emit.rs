@@ -98,8 +98,10 @@ pub fn reference(problem: &Problem) -> (KernelSource, LaunchPlan) {
 }
 
 /// What the functions of a body call.
-fn includes(problem: &Problem) -> &'static str {
-    if problem.score.is_some() { "#include \"epilogue.cuh\"\n#include \"fast_math.cuh\"\n" } else { "" }
+fn includes(problem: &Problem) -> String {
+    let Some(score) = &problem.score else { return String::new() };
+    let distances = if score.has_distances() { "#include \"attention_distances.cuh\"\n" } else { "" };
+    format!("{distances}#include \"epilogue.cuh\"\n#include \"fast_math.cuh\"\n")
 }
 
 fn printed(plan: &LaunchPlan) -> String {

@@ -71,15 +71,20 @@ impl Operands<'_> {
 
     /// What a body reads.
     pub fn of_body(&self) -> Vec<Field> {
-        let arg = |(number, kind): (u8, &Kind)| {
+        let fields = |(number, kind): (u8, &Kind)| {
             let operand = self.first_of_body() + number;
-            let arg = match kind {
-                Kind::Number => Arg::Scalar { operand },
-                Kind::PerHead => Arg::Pointer { operand },
-            };
-            field(&print::field(number), arg)
+            let of = |arg| field(&print::field(number), arg);
+            match kind {
+                Kind::Number => vec![of(Arg::Scalar { operand })],
+                Kind::DeviceScalar | Kind::PerHead => vec![of(Arg::Pointer { operand })],
+                Kind::PerDistance => vec![
+                    of(Arg::Pointer { operand }),
+                    field(&print::row_of(number), Arg::Stride { operand, axis: 0 }),
+                    field(&print::columns_of(number), Arg::Columns { operand }),
+                ],
+            }
         };
-        (0..).zip(self.class.score_operands()).map(arg).collect()
+        (0..).zip(self.class.score_operands()).flat_map(fields).collect()
     }
 
     /// The dimensions that count rows.

@@ -194,7 +194,8 @@ mod tests {
     fn best(class: &Class, [batch, heads, tokens]: [u32; 3]) -> (Sm90Schedule, f64) {
         let extents = Sizes { batch, heads, groups: heads, queries: tokens, keys: tokens }.extents(class);
         let ms = |schedule: &Sm90Schedule| {
-            Image { class: class.clone(), window: None, schedule: (*schedule).into(), machine: H200 }.predicted_ms(&extents)
+            Image { class: class.clone(), window: None, schedule: (*schedule).into(), machine: H200 }
+                .predicted_ms(&extents)
         };
         let schedules = portfolio(class);
         let best = *schedules.iter().min_by(|a, b| ms(a).total_cmp(&ms(b))).unwrap();
@@ -301,7 +302,8 @@ mod tests {
             let class = class(128, true);
             let extents = sizes.extents(&class);
             let ms = |schedule: &Sm90Schedule| {
-                Image { class: class.clone(), window: None, schedule: (*schedule).into(), machine: H200 }.predicted_ms(&extents)
+                Image { class: class.clone(), window: None, schedule: (*schedule).into(), machine: H200 }
+                    .predicted_ms(&extents)
             };
             let best = portfolio(&class).into_iter().min_by(|a, b| ms(a).total_cmp(&ms(b)));
             best.unwrap().share_keys

@@ -7,7 +7,7 @@ use autokernel_core::Dtype;
 use super::lower::ball::At;
 use super::lower::lower;
 use super::problem::Problem;
-use super::score::{SCALE, SCORE, Score};
+use super::score::{SCALE, SCORE, Score, column_of};
 
 /// What a query's result is.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,8 +59,23 @@ pub struct Of<'b> {
     pub batch: u32,
     /// The head.
     pub head: u32,
-    /// The value of each operand of the body for the head.
-    pub operands: &'b [f64],
+    /// What each operand of the body is for the head.
+    pub operands: &'b [Value],
+}
+
+/// What an operand of a body is for a head.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number.
+    Number(f64),
+    /// A number for each distance, of which that in the middle is the query's own place.
+    ByDistance(Vec<f64>),
+}
+
+impl From<f32> for Value {
+    fn from(number: f32) -> Self {
+        Value::Number(number.into())
+    }
 }
 
 /// The same of a problem with a body, where `score` makes scores of sums of products, given the key's number. The body itself says
@@ -109,18 +124,18 @@ pub fn by_body<'e>(
 impl Of<'_> {
     /// The value of a name of a body.
     fn value(&self, body: &Score, place: Place, key: u32, name: &str) -> f64 {
-        let [query, queries, keys] = [place.query, place.queries, place.keys].map(f64::from);
+        let query = i64::from(place.query) + i64::from(place.keys) - i64::from(place.queries);
+        let operand = || body.operands.iter().zip(self.operands).find(|(own, _)| own.name == name).map(|(_, of)| of);
         match name {
             "batch" => f64::from(self.batch),
             "head" => f64::from(self.head),
-            "query" => query + keys - queries,
+            "query" => query as f64,
             "key" => f64::from(key),
-            _ => body
-                .operands
-                .iter()
-                .zip(self.operands)
-                .find(|(own, _)| own.name == name)
-                .map_or(f64::NAN, |(_, of)| *of),
+            _ => match operand() {
+                Some(Value::Number(number)) => *number,
+                Some(Value::ByDistance(row)) => row[column_of(i64::from(key) - query, row.len())],
+                None => f64::NAN,
+            },
         }
     }
 }
@@ -158,8 +173,11 @@ fn softmax<'e, K: Fn(u32) -> &'e [f64]>(
     let seen = pairs.seen();
     let scores: Vec<f64> = seen.clone().map(score).collect();
     let largest = scores.iter().copied().fold(f64::NEG_INFINITY, |a, b| if b.is_nan() || b > a { b } else { a });
-    let weights: Vec<f64> = scores.iter().map(|score| (score - largest).exp()).collect();
+    // Of a query from which a body hides all keys by -inf, nothing.
+    let from = if largest == f64::NEG_INFINITY { 0.0 } else { largest };
+    let weights: Vec<f64> = scores.iter().map(|score| (score - from).exp()).collect();
     let sum: f64 = weights.iter().sum();
+    let inverse = if sum == 0.0 { 0.0 } else { 1.0 / sum };
     // What the largest is multiplied by is rounded, up to where kernels take a multiple that is not.
     let of_all = FP32 * if largest.abs() < EXACT_FROM { largest.abs().max(1.0) } else { 1.0 };
     let off: Vec<f64> = seen.clone().map(|key| of_all + off(key)).collect();
@@ -171,7 +189,7 @@ fn softmax<'e, K: Fn(u32) -> &'e [f64]>(
     for ((key, weight), off) in seen.zip(&weights).zip(&off) {
         let size = share(*weight, unit + 4.0 * (off + mean));
         for ((out, error), value) in out.iter_mut().zip(&mut error).zip(v(key)) {
-            *out += weight / sum * value;
+            *out += weight * inverse * value;
             *error += size * value.abs();
         }
     }

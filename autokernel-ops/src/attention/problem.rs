@@ -103,6 +103,11 @@ impl Class {
         self.score.as_ref().map_or(&[], |score| &score.operands)
     }
 
+    /// Whether a body reads numbers by distance.
+    pub fn reads_distances(&self) -> bool {
+        self.score_operands().contains(&Kind::PerDistance)
+    }
+
     /// Whether Hopper's kernels may set the shift of a row's exponents once, as scores have bounds and weights the range of fp32.
     pub fn may_stay_within(&self) -> bool {
         self.dtype == Dtype::Bf16 && self.score.as_ref().is_some_and(|score| score.bounded)

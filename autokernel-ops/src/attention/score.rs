@@ -42,8 +42,19 @@ pub struct Operand {
 pub enum Kind {
     /// By nothing: a number of the launch.
     Number,
+    /// By nothing: a number in device memory, which each replay of a graph reads anew.
+    DeviceScalar,
     /// By the head of the query.
     PerHead,
+    /// By the head of the query, and by how far the key lies behind the query: `[heads, distances]`, of which the column in the middle is
+    /// the query's own place. A key that is farther away has the first number or the last.
+    PerDistance,
+}
+
+/// The column of a key so far behind a query, of a table of so many, at least one; [`Kind::PerDistance`].
+pub fn column_of(distance: i64, columns: usize) -> usize {
+    let (middle, last) = (columns as i64 / 2, columns as i64 - 1);
+    distance.saturating_add(middle).clamp(0, last.max(0)) as usize
 }
 
 impl Score {
@@ -88,7 +99,12 @@ impl Score {
     /// What a score costs the thread that computes it.
     pub fn cost(&self) -> Cost {
         let costs = self.expressions().map(|expr| expr.cost_to(Precision::Exponent).and(of_conditions(expr)));
-        costs.fold(Cost::NONE, Cost::and)
+        costs.fold(of_distances(self.has_distances()), Cost::and)
+    }
+
+    /// Whether it reads numbers by distance.
+    pub fn has_distances(&self) -> bool {
+        self.operands.iter().any(|operand| operand.kind == Kind::PerDistance)
     }
 
     /// Every expression, in order.
@@ -99,6 +115,13 @@ impl Score {
 
 /// Registers of what conditions are on, which several scores have in common, and of what they choose from.
 const CONDITION_REGISTERS: u32 = 40;
+
+/// Registers of where numbers by distance lie, and of those that are on their way.
+const DISTANCE_REGISTERS: u32 = 16;
+
+fn of_distances(has_some: bool) -> Cost {
+    Cost { registers: if has_some { DISTANCE_REGISTERS } else { 0 }, ..Cost::NONE }
+}
 
 fn of_conditions(expr: &Expr) -> Cost {
     let mut has_one = false;

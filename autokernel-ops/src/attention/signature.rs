@@ -89,7 +89,9 @@ pub fn signature(problem: &Problem) -> Signature {
     let of_body = problem.score.iter().flat_map(|score| &score.operands);
     operands.extend(of_body.map(|score::Operand { name, kind }| match kind {
         Kind::Number => Operand { passed: Passed::ByValue, ..operand(name, Role::Input, Dtype::F32, &[]) },
+        Kind::DeviceScalar => operand(name, Role::Input, Dtype::F32, &[]),
         Kind::PerHead => operand(name, Role::Input, Dtype::F32, &[HEADS]),
+        Kind::PerDistance => operand(name, Role::Input, Dtype::F32, &[HEADS, OWN_AXIS]),
     }));
     operands.push(operand("out", Role::Output, dtype, &queries(&[VALUES])));
     if problem.log_sum_exp {

@@ -4,7 +4,7 @@ use expect_test::expect_file;
 use super::plan::Sizes;
 use super::score::{Kind, Operand, Score};
 use super::sequences::{Keys, Sequences};
-use super::{Class, Problem, SM80_RULES, SM90_RULES, Sm80Schedule, Sm90Schedule, emit, sm80};
+use super::{Class, Problem, SM80_RULES, SM90_RULES, Sm80Schedule, Sm90Schedule, emit, score, sm80};
 use crate::expr::{BinaryOp, Binding, CompareOp, Condition, Expr, Math};
 use crate::operation::{Class as _, Operation as _};
 use crate::rule::RuleText;
@@ -181,6 +181,35 @@ fn a_body_has_a_class_of_its_own_whose_operands_stand_before_the_output() {
     assert_eq!(names, ["q", "k", "v", "slope", "cap", "out"]);
     let kinds = operation_kinds(&capped());
     assert_eq!(kinds, operation_kinds(&Problem { scale: 0.5, ..capped() }), "problems of a class have one plan");
+}
+
+/// `score = near * score * scale + bias;`, with `near` in device memory and a bias by distance.
+fn relative() -> Problem {
+    let of = |name: &str| Box::new(Expr::Variable(name.to_owned()));
+    let binary = |op, left, right| Box::new(Expr::Binary(op, left, right));
+    let scaled = binary(BinaryOp::Multiply, binary(BinaryOp::Multiply, of("near"), of("score")), of("scale"));
+    let value = *binary(BinaryOp::Add, scaled, of("bias"));
+    let operands = [("near", Kind::DeviceScalar), ("bias", Kind::PerDistance)];
+    let operands = operands.map(|(name, kind)| Operand { name: name.to_owned(), kind }).to_vec();
+    Problem { score: Some(Score { operands, bindings: Vec::new(), value }), ..causal() }
+}
+
+#[test]
+fn numbers_by_distance_and_in_device_memory_are_as_golden() {
+    expect_file!["golden/relative_sm90.cu"].assert_eq(&emitted(&relative()));
+    expect_file!["golden/relative_reference.cu"].assert_eq(&emit::reference(&relative()).0.cuda);
+    let operands = relative().signature().operands.into_iter().map(|operand| (operand.name, operand.axes));
+    let operands: Vec<_> = operands.skip(3).take(2).collect();
+    assert_eq!(operands, [("near".to_owned(), vec![]), ("bias".to_owned(), vec![1, autokernel_core::OWN_AXIS])]);
+}
+
+#[test]
+fn a_key_that_is_farther_away_than_there_are_columns_has_the_last_one() {
+    let columns = |count: usize| (-3..=3).map(|distance| score::column_of(distance, count)).collect::<Vec<_>>();
+    assert_eq!(columns(5), [0, 0, 1, 2, 3, 4, 4]);
+    assert_eq!(columns(4), [0, 0, 1, 2, 3, 3, 3]);
+    assert_eq!((columns(1), columns(0)), (vec![0; 7], vec![0; 7]));
+    assert_eq!(score::column_of(i64::MAX, 5), 4);
 }
 
 /// What a launch passes.

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use autokernel_ops::attention::problem::keys_of;
+use autokernel_ops::attention::score::{Kind, column_of};
 use autokernel_ops::attention::sequences::Sequences;
 use rayon::prelude::*;
 
@@ -24,6 +25,8 @@ pub struct Settings {
     pub scale: f32,
     /// How sequences lie.
     pub sequences: Sequences,
+    /// By what each operand of a body is indexed.
+    pub operands: &'static [Kind],
 }
 
 /// A score and where it stands.
@@ -102,8 +105,26 @@ struct Head<'h, S> {
     values: usize,
     batch: usize,
     head: usize,
-    operands: Vec<f32>,
+    operands: Vec<Operand>,
     score: &'h S,
+}
+
+/// What a head has of a body's operand.
+enum Operand {
+    Number(f32),
+    /// A number for each distance.
+    ByDistance(Vec<f32>),
+}
+
+impl Operand {
+    /// For a key so far behind a query.
+    fn at(&self, distance: i64) -> f32 {
+        match self {
+            Operand::Number(number) => *number,
+            // A table without columns is zeros.
+            Operand::ByDistance(row) => row.get(column_of(distance, row.len())).copied().unwrap_or(0.0),
+        }
+    }
 }
 
 fn attend<S>(arguments: &mut [Argument<'_>], settings: Settings, score: &S) -> Result<()>
@@ -141,14 +162,15 @@ where
         for head in group * heads_of_group..(group + 1) * heads_of_group {
             let rows = (0..queries).map(|query| Some(Row { row: first_query.row + query, ..first_query }));
             let q = q.rows(head, rows)?;
-            let operands = others.iter().map(|operand| of_the_head(operand, head)).collect::<Result<_>>()?;
+            let kinds = settings.operands.iter().zip(others);
+            let operands = kinds.map(|(kind, operand)| of_the_head(*kind, operand, head)).collect::<Result<_>>()?;
             let of = Head { k: &k, v: &v, values, batch, head, operands, score };
             let (dim, keys) = (q.len() / queries.max(1), keys.len());
             let rows: Vec<(Vec<f32>, f32)> = (0..queries)
                 .into_par_iter()
                 .map(|query| {
                     let seen = keys_of(settings.causal, settings.window, [query, queries, keys]);
-                    of.row(&q[query * dim..(query + 1) * dim], query as f32 + keys as f32 - queries as f32, seen)
+                    of.row(&q[query * dim..(query + 1) * dim], query as i64 + keys as i64 - queries as i64, seen)
                 })
                 .collect();
             for (query, (row, of_row)) in (first_query.row..).zip(&rows) {
@@ -164,27 +186,44 @@ where
     Ok(())
 }
 
-/// The number of a body's operand that a head has.
-fn of_the_head(operand: &Argument<'_>, head: usize) -> Result<f32> {
-    match operand {
-        Argument::Scalar(value) => Ok(*value),
-        Argument::Read(view) => Ok(Elements::of(view)?.0.one(head)),
-        Argument::Write(_) => Err(refused("a body writes nothing but scores")),
-    }
+/// What a head has of a body's operand.
+fn of_the_head(kind: Kind, operand: &Argument<'_>, head: usize) -> Result<Operand> {
+    let view = match operand {
+        Argument::Scalar(value) => return Ok(Operand::Number(*value)),
+        Argument::Read(view) => view,
+        Argument::Write(_) => return Err(refused("a body writes nothing but scores")),
+    };
+    let (elements, layout) = Elements::of(view)?;
+    Ok(match kind {
+        Kind::Number | Kind::DeviceScalar => Operand::Number(elements.one(0)),
+        Kind::PerHead => Operand::Number(elements.one(head)),
+        Kind::PerDistance => {
+            let mut row = alloc::host_zeros(layout.columns)?;
+            elements.widen(head * layout.ld, &mut row);
+            Operand::ByDistance(row)
+        }
+    })
 }
 
 impl<S: Fn(At, &[f32]) -> f32> Head<'_, S> {
     /// The result of one query, at `place` among the keys, on those that it sees, and the logarithm of its sum of exponentials; zeros
     /// and −∞ where it sees none.
-    fn row(&self, q: &[f32], place: f32, seen: Range<usize>) -> (Vec<f32>, f32) {
+    fn row(&self, q: &[f32], place: i64, seen: Range<usize>) -> (Vec<f32>, f32) {
         let &Head { k, v, values, .. } = self;
         let (dim, first) = (q.len(), seen.start);
         let (k, v) = (&k[seen.start * dim..seen.end * dim], &v[seen.start * values..seen.end * values]);
+        let of_distance = |distance| self.operands.iter().map(move |operand| operand.at(distance));
+        let mut operands: Vec<f32> = of_distance(0).collect();
+        let vary = self.operands.iter().any(|operand| matches!(operand, Operand::ByDistance(_)));
         let score = |(key, k): (usize, &[f32])| {
             let score = q.iter().zip(k).map(|(q, k)| q * k).sum::<f32>();
-            let key = (first + key) as f32;
-            let at = At { score, batch: self.batch as f32, head: self.head as f32, query: place, key };
-            (self.score)(at, &self.operands)
+            let key = first + key;
+            if vary {
+                operands.iter_mut().zip(of_distance(key as i64 - place)).for_each(|(operand, value)| *operand = value);
+            }
+            let (query, key) = (place as f32, key as f32);
+            let at = At { score, batch: self.batch as f32, head: self.head as f32, query, key };
+            (self.score)(at, &operands)
         };
         let scores: Vec<f32> = k.chunks_exact(dim.max(1)).enumerate().map(score).collect();
         // `f32::max` passes over what is no number, which the weights then show.
@@ -206,7 +245,7 @@ impl<S: Fn(At, &[f32]) -> f32> Head<'_, S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Device, Heads, HeadsView, HeadsViewMut};
+    use crate::{Device, Heads, HeadsView, HeadsViewMut, MatrixView, Scalar};
 
     /// Numbers that look random.
     fn numbers(count: usize, seed: u32) -> Vec<f32> {
@@ -245,7 +284,11 @@ mod tests {
                 let written = HeadsViewMut::from_slice(&mut out, [batches, heads, queries, dim]).unwrap();
                 let mut arguments =
                     [of(&q, heads, queries), of(&k, groups, keys), of(&v, groups, keys), written.into()];
-                attention(&mut arguments, Settings { causal, window, scale, sequences: Sequences::default() }).unwrap();
+                attention(
+                    &mut arguments,
+                    Settings { causal, window, scale, sequences: Sequences::default(), operands: &[] },
+                )
+                .unwrap();
                 for (at, got) in out.iter().enumerate() {
                     let (row, column) = (at / dim, at % dim);
                     let (head, query) = (row / queries, row % queries);
@@ -272,7 +315,8 @@ mod tests {
         let mut out = vec![7.0f32; 40];
         let read = |data, rows| HeadsView::from_slice(data, [1, 1, rows, 8]).unwrap().into();
         let written = HeadsViewMut::from_slice_with_strides(&mut out, [1, 1, 2, 8], [0, 0, 20]).unwrap();
-        let settings = Settings { causal: false, window: None, scale: 1.0, sequences: Sequences::default() };
+        let settings =
+            Settings { causal: false, window: None, scale: 1.0, sequences: Sequences::default(), operands: &[] };
         attention(&mut [read(&q, 2), read(&k, 3), read(&v, 3), written.into()], settings).unwrap();
         assert!(out[..8].iter().all(|value| value.is_finite() && *value != 7.0));
         assert!(out[8..20].iter().chain(&out[28..]).all(|value| *value == 7.0));
@@ -289,16 +333,49 @@ mod tests {
         let mut arguments = [read(&q, 2), read(&k, 3), read(&v, 3), written.into(), log_sum_exp.into()];
         // Queries stand at keys 1 and 2.
         let score = |at: At, _: &[f32]| if at.query > 1.0 && at.key == 2.0 { at.score } else { f32::NEG_INFINITY };
-        let settings = Settings { causal: false, window: None, scale: 1.0, sequences: Sequences::default() };
+        let settings =
+            Settings { causal: false, window: None, scale: 1.0, sequences: Sequences::default(), operands: &[] };
         scored_attention(&mut arguments, settings, score).unwrap();
         assert_eq!((&out[..8], sums[0]), (&[0.0; 8][..], f32::NEG_INFINITY));
         assert_eq!(&out[8..], &v[16..]);
     }
 
     #[test]
+    fn numbers_by_distance_are_the_heads_own_and_a_key_beyond_the_table_has_its_end() {
+        let (q, k, v) = (numbers(2 * 8, 1), numbers(4 * 8, 2), numbers(4 * 8, 3));
+        let table = [0.5f32, -1.0, 7.0, 2.0, 0.25, 7.0];
+        let factor = Scalar::new(&Device::cpu(), 2.0f32).unwrap();
+        let (mut out, mut sums) = ([0.0f32; 2 * 8], [0.0f32; 2]);
+        let read = |data, heads, rows| HeadsView::from_slice(data, [1, heads, rows, 8]).unwrap().into();
+        let mut arguments = [
+            read(&q, 2, 1),
+            read(&k, 1, 4),
+            read(&v, 1, 4),
+            MatrixView::from_slice(&table, 2, 3).unwrap().into(),
+            factor.view().into(),
+            HeadsViewMut::from_slice(&mut out, [1, 2, 1, 8]).unwrap().into(),
+            HeadsViewMut::from_slice(&mut sums, [1, 1, 2, 1]).unwrap().into(),
+        ];
+        let settings = Settings {
+            causal: false,
+            window: None,
+            scale: 1.0,
+            sequences: Sequences::default(),
+            operands: &[Kind::PerDistance, Kind::DeviceScalar],
+        };
+        scored_attention(&mut arguments, settings, |_, operands| operands[1] * operands[0]).unwrap();
+        // The query stands at the last of four keys.
+        let expected = |first: f32, own: f32| (3.0 * (2.0 * first).exp() + (2.0 * own).exp()).ln();
+        for (got, expected) in sums.into_iter().zip([expected(0.5, -1.0), expected(2.0, 0.25)]) {
+            assert!((got - expected).abs() < 1e-5, "{got}, not {expected}");
+        }
+    }
+
+    #[test]
     fn other_operands_are_refused() {
         let heads = Heads::<f32>::zeros(&Device::cpu(), [1, 1, 1, 8]).unwrap();
-        let settings = Settings { causal: false, window: None, scale: 1.0, sequences: Sequences::default() };
+        let settings =
+            Settings { causal: false, window: None, scale: 1.0, sequences: Sequences::default(), operands: &[] };
         assert!(matches!(attention(&mut [heads.view().into()], settings), Err(Error::Operands { .. })));
     }
 }

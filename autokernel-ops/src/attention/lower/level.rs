@@ -27,8 +27,9 @@ pub struct Levels {
 impl Levels {
     pub fn new(score: &Score) -> Self {
         let operand = |kind| match kind {
-            Kind::Number => Level::Launch,
+            Kind::Number | Kind::DeviceScalar => Level::Launch,
             Kind::PerHead => Level::Head,
+            Kind::PerDistance => Level::Key,
         };
         let own = [
             (SCALE, Level::Launch),

@@ -2,18 +2,19 @@
 
 use std::fmt::Write;
 
-use super::operands::{floats, is_operand, operands};
-use crate::attention::score::{SCALE, Score};
+use super::operands::{fields, kind_of, operands};
+use crate::attention::score::{Kind, SCALE, Score};
 use crate::body::cuda::element;
 use crate::expr::Expr;
 use crate::expr::cuda::Spelling;
 
 /// What a head needs, and a score of it.
 pub fn functions(score: &Score) -> String {
-    let name = |name: &str| match name {
-        SCALE => "kScale".to_owned(),
-        _ if is_operand(score, name) => format!("of_head.{}", element(name)),
-        _ => element(name),
+    let name = |name: &str| match (name, kind_of(score, name)) {
+        (SCALE, _) => "kScale".to_owned(),
+        (_, Some(Kind::PerDistance)) => format!("of_head.{}.at(static_cast<int>(key_ - query_))", element(name)),
+        (_, Some(_)) => format!("of_head.{}", element(name)),
+        (_, None) => element(name),
     };
     let number = |expr: &Expr| Spelling::Exact.number(&expr.renamed(&name));
     let mut text = format!(
@@ -24,7 +25,7 @@ pub fn functions(score: &Score) -> String {
          return {{{}}};\n  }}\n\n  \
          __device__ __forceinline__ static float score(const OfHead& of_head, float score_, float batch_, float head_, \
          float query_, float key_) {{\n",
-        floats(score.operands.iter().map(|operand| element(&operand.name))),
+        fields(score),
         operands(score),
     );
     for binding in &score.bindings {

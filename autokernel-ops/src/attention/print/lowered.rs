@@ -2,15 +2,17 @@
 
 use std::fmt::Write;
 
-use super::operands::{field, floats, is_operand, operands};
+use super::operands::{fields, floats, kind_of, of_launch, operands};
 use crate::attention::lower::{Line, Lowered, NameOf, name_of};
-use crate::attention::score::Score;
+use crate::attention::score::{Kind, Score};
 use crate::body::cuda::element;
 use crate::expr::Expr;
 use crate::expr::cuda::Spelling;
 
 /// What sums of products begin at grows by from key to key.
 const STEP: &str = "step";
+/// How far the first column's key lies behind a query.
+const DISTANCE: &str = "distance";
 
 /// In which function a name is read.
 #[derive(Clone, Copy, PartialEq)]
@@ -39,18 +41,12 @@ impl Printer<'_> {
         let step = self.lowered.step();
         let mut text = format!(
             "\n  // What the scores of a head need beside themselves.\n  \
-             struct OfHead {{{} }};\n  \
+             struct OfHead {{{}{} }};\n  \
              template <typename Args>\n  \
              __device__ __forceinline__ static OfHead of_head(const Args& args, float batch_, float head_, int head) {{\n    \
              OfHead of_head{{{}}};\n",
-            floats(
-                self.score
-                    .operands
-                    .iter()
-                    .map(|operand| element(&operand.name))
-                    .chain(values())
-                    .chain(step.map(|_| STEP.to_owned()))
-            ),
+            fields(self.score),
+            floats(values().chain(step.map(|_| STEP.to_owned()))),
             operands(self.score),
         );
         for (number, name) in self.lowered.heads.iter().zip(values()) {
@@ -68,14 +64,18 @@ impl Printer<'_> {
         let fields = lines().flat_map(|(at, line)| [Some(base(at)), is_of_row(line).then(|| step(at))]).flatten();
         let values = lines().flat_map(|(_, line)| [Some(&line.base), is_of_row(line).then_some(&line.step)]).flatten();
         let values = values.map(|value| self.number(value, Place::Row));
+        let (distance, of_distance) = match self.score.has_distances() {
+            true => (format!(" int {DISTANCE};"), Some("static_cast<int>(key_ - query_)".to_owned())),
+            false => (String::new(), None),
+        };
         format!(
             "\n  // What those of a query need, for columns that begin at a key.\n  \
-             struct OfRow {{{} }};\n  \
+             struct OfRow {{{}{distance} }};\n  \
              __device__ __forceinline__ static OfRow of_row(const OfHead& of_head, float batch_, float head_, float query_, \
              float key_) {{\n    \
              return {{{}}};\n  }}\n",
             floats(names.iter().cloned().chain(fields)),
-            names.iter().cloned().chain(values).collect::<Vec<_>>().join(", "),
+            names.iter().cloned().chain(values).chain(of_distance).collect::<Vec<_>>().join(", "),
         )
     }
 
@@ -150,18 +150,24 @@ impl Printer<'_> {
                 let step = if is_of_row(of) { format!("of_row.{}", step(at)) } else { self.number(&of.step, place) };
                 format!("fmaf({step}, column, of_row.{})", base(at))
             }
-            NameOf::Body if is_operand(self.score, name) => match place {
-                Place::Launch => {
-                    let at = self.score.operands.iter().position(|operand| operand.name == name).unwrap_or_default();
-                    format!("args.{}", field(at as u8))
-                }
-                _ => format!("of_head.{}", element(name)),
-            },
             NameOf::Body => match (name, place) {
+                _ if kind_of(self.score, name).is_some() => self.operand(name, place),
                 ("key", Place::Score) => "(of_row.key_ + column)".to_owned(),
                 ("batch" | "head" | "query", Place::Score) => format!("of_row.{}", element(name)),
                 _ => element(name),
             },
+        }
+    }
+
+    fn operand(&self, name: &str, place: Place) -> String {
+        let at = self.score.operands.iter().position(|operand| operand.name == name).unwrap_or_default();
+        match (self.score.operands[at].kind, place) {
+            (kind, Place::Launch) => of_launch(at as u8, kind),
+            // Columns are constants.
+            (Kind::PerDistance, _) => {
+                format!("of_head.{}.at(of_row.{DISTANCE} + static_cast<int>(column))", element(name))
+            }
+            _ => format!("of_head.{}", element(name)),
         }
     }
 }

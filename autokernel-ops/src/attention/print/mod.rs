@@ -8,7 +8,7 @@ use super::lower::lower;
 use super::problem::Problem;
 use crate::expr::cuda::Spelling;
 
-pub use operands::field;
+pub use operands::{columns_of, field, row_of};
 
 /// The struct, with the functions of a body where there is one.
 pub fn problem(problem: &Problem, spelling: Spelling) -> String {

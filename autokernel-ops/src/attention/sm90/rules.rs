@@ -8,7 +8,7 @@ use autokernel_core::gpu::{MAX_REGISTERS, Multiprocessor, REGISTERS_PER_SM};
 use super::schedule::Sm90Schedule as S;
 use crate::attention::dims::{self, DIM_STEP};
 use crate::attention::panel::{PANEL, ROW_BYTES};
-use crate::attention::problem::Class;
+use crate::attention::problem::{Class, ScoreClass};
 use crate::attention::sharing::VERDICT_BYTES;
 use crate::rule::{self, BrokenRule, Rule};
 
@@ -40,6 +40,8 @@ const SHARING_REGISTERS: u32 = 20;
 const BODY_REGISTERS: u32 = 6;
 const WIDE_BODY_REGISTERS: u32 = 18;
 const WIDE_MASK_REGISTERS: u32 = 8;
+/// Those of a number by distance for each score, and where these lie.
+const DISTANCE_REGISTERS: u32 = 4;
 /// Where sums are many, those of shares and of a body together.
 const WIDE_SHARING_REGISTERS: u32 = 60;
 
@@ -74,8 +76,10 @@ impl S {
         let by_fma = self.exp_by_fma > 0
             && (self.tile_keys > MANY_KEYS || (class.may_stay_within() && class.value_dim > NARROW));
         let working = WORKING_REGISTERS + if by_fma { EXP_REGISTERS } else { 0 };
+        let distances = if class.reads_distances() { scores + DISTANCE_REGISTERS } else { 0 };
+        let own = |score: &ScoreClass| score.cost.registers.max(distances);
         if sums <= MANY_SUMS {
-            let body = class.score.as_ref().map_or(0, |score| BODY_REGISTERS + score.cost.registers);
+            let body = class.score.as_ref().map_or(0, |score| BODY_REGISTERS + own(score));
             let sharing = if self.share_keys { SHARING_REGISTERS } else { 0 };
             return scores + scores / 2 + sums + working + body + sharing;
         }
@@ -83,7 +87,7 @@ impl S {
         let body = |own: u32| BODY_REGISTERS + own.max(WIDE_BODY_REGISTERS) + masked;
         let further = match &class.score {
             _ if self.share_keys => WIDE_SHARING_REGISTERS,
-            Some(score) => body(score.cost.registers),
+            Some(score) => body(own(score)),
             None => 0,
         };
         scores + scores / 2 + sums + working + RESCALE_REGISTERS + further
@@ -167,7 +171,8 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "registers",
-        words: "3/4 of tile_keys and 1/2 of value_dim, with 26 more, with a body 6 and its own, 6 where exp_by_fma is more than 0 and \
+        words: "3/4 of tile_keys and 1/2 of value_dim, with 26 more, with a body 6 and its own, of numbers by distance at least 1/2 of \
+                tile_keys and 4, 6 where exp_by_fma is more than 0 and \
                 tile_keys than 128, or scores have bounds and value_dim is above 64, and 20 with share_keys, are at most the \
                 registers of a consumer's thread: 248 of one consumer, 232 of two, 160 of three; above a value_dim of 128 with 4 more, a \
                 body's own are at least 18, and 8 more with a mask, and share_keys has 60 in place of all that",
