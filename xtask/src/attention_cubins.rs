@@ -45,7 +45,8 @@ pub struct Options {
     packed: bool,
 }
 
-const HEADS: [u32; 4] = [64, 96, 128, 256];
+/// Elements of a query and of a value.
+const HEADS: [[u32; 2]; 6] = [[64, 64], [96, 96], [128, 128], [192, 128], [192, 192], [256, 256]];
 const HEADS_OF_DECODING: [u32; 2] = [64, 128];
 const HEADS_OF_BODIES: [u32; 2] = [64, 128];
 const HEADS_OF_PACKED: [u32; 2] = [64, 128];
@@ -109,7 +110,10 @@ fn plain(options: &Options) -> Vec<Problem> {
         return HEADS_OF_PACKED.into_iter().flat_map(of).collect();
     }
     if !options.decoding {
-        return HEADS.into_iter().flat_map(|dim| [false, true].map(|causal| problem(dim, causal))).collect();
+        let of = |[head_dim, value_dim]: [u32; 2]| {
+            [false, true].map(|causal| Problem { value_dim, ..problem(head_dim, causal) })
+        };
+        return HEADS.into_iter().flat_map(of).collect();
     }
     let caches = if options.sweep { &CACHES[..1] } else { &CACHES };
     let of = |head_dim| {
@@ -184,7 +188,7 @@ fn with_shares(schedules: &[Schedule]) -> Vec<Schedule> {
     schedules.iter().flat_map(of).collect()
 }
 
-/// `d128c_2x176s2pp`: heads, causal, its window (`w1024`), how sequences lie, consumers and keys of a block, stages, ping-pong, `k` where blocks
+/// `d128c_2x176s2pp`: heads, with the elements of a value where they are others (`d192v128`), causal, its window (`w1024`), how sequences lie, consumers and keys of a block, stages, ping-pong, `k` where blocks
 /// share keys; or of the portable family `d128c_w4x32x64s2`: warps, rows of each and keys of a block. A body's name stands last.
 fn name(problem: &Problem, body: &str, schedule: &Schedule) -> String {
     let causal = if problem.causal { "c" } else { "" };
@@ -202,5 +206,6 @@ fn name(problem: &Problem, body: &str, schedule: &Schedule) -> String {
         }
     };
     let body = if body.is_empty() { String::new() } else { format!("_{body}") };
-    format!("d{}{causal}{window}{sequences}_{of_schedule}{body}", problem.head_dim)
+    let value = if problem.value_dim == problem.head_dim { String::new() } else { format!("v{}", problem.value_dim) };
+    format!("d{}{value}{causal}{window}{sequences}_{of_schedule}{body}", problem.head_dim)
 }

@@ -2,12 +2,12 @@
 //!
 //! `AUTOKERNEL_CASES` sets how many problems each kernel gets, `AUTOKERNEL_SEED` draws others.
 
-use autokernel::{Device, Heads, Index, PageTable, PerHead, bf16, f16};
+use autokernel::{Device, Heads, Index, PageTable, PerDistance, PerHead, Result, Scalar, bf16, f16};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 
 use super::sequences::Located;
-use super::{Body, Declared, kernels, ones, refusal};
+use super::{Body, Declared, Value, Where, kernels, ones, refusal};
 use crate::settings;
 
 const CAP: f32 = 20.0;
@@ -19,8 +19,43 @@ fn slope(head: u32) -> f32 {
     0.03125 * (head + 1) as f32
 }
 
+/// A scaled score under a cap.
+fn capped(product: f64, at: Where, cap: f32) -> f64 {
+    let cap = f64::from(cap);
+    cap * (product * at.scale / cap).tanh()
+}
+
+fn slopes(device: &Device, heads: usize) -> Result<PerHead<f32>> {
+    PerHead::from_slice(device, &(0..heads as u32).map(slope).collect::<Vec<f32>>())
+}
+
+/// What scores are multiplied by, in device memory.
+const FACTOR: f32 = 1.25;
+/// Numbers of a head by distance: fewer than keys are away.
+const DISTANCES: usize = 41;
+
+fn bias(head: u32, column: usize) -> f32 {
+    ((head as usize * 31 + column * 17) % 23) as f32 / 7.0 - 1.5
+}
+
+fn biases(device: &Device, heads: usize) -> Result<PerDistance<f32>> {
+    let all = (0..heads as u32).flat_map(|head| (0..DISTANCES).map(move |column| bias(head, column)));
+    PerDistance::from_slice(device, &all.collect::<Vec<f32>>(), heads, DISTANCES)
+}
+
+/// That of a key.
+fn bias_at(at: Where) -> f64 {
+    let middle = DISTANCES as f64 / 2.0 - 0.5;
+    let column = (at.distance + middle).clamp(0.0, DISTANCES as f64 - 1.0);
+    bias(at.head, column as usize).into()
+}
+
+fn of_distances(head: u32) -> Value {
+    Value::ByDistance((0..DISTANCES).map(|column| bias(head, column).into()).collect())
+}
+
 /// Kernels of bf16.
-pub fn of_bf16() -> [Declared<bf16>; 7] {
+pub fn of_bf16() -> [Declared<bf16>; 11] {
     [
         Declared {
             kernel: &kernels::full::KERNEL,
@@ -40,16 +75,12 @@ pub fn of_bf16() -> [Declared<bf16>; 7] {
         Declared {
             kernel: &kernels::capped::KERNEL,
             launch: |device, [q, k, v], out, _| {
-                let slopes: Vec<f32> = (0..q.shape()[1] as u32).map(slope).collect();
-                let slopes = PerHead::from_slice(device, &slopes)?;
+                let slopes = slopes(device, q.shape()[1])?;
                 kernels::capped::launch_on(device, q, k, v, &slopes, CAP, out)
             },
             score: Some(Body {
-                score: |product, scale, head, distance| {
-                    let cap = f64::from(CAP);
-                    cap * (product * scale / cap).tanh() + f64::from(slope(head)) * distance
-                },
-                operands: |head| vec![f64::from(slope(head)), f64::from(CAP)],
+                score: |product, at| capped(product, at, CAP) + f64::from(slope(at.head)) * at.distance,
+                operands: |head| vec![slope(head).into(), CAP.into()],
             }),
         },
         Declared {
@@ -67,18 +98,38 @@ pub fn of_bf16() -> [Declared<bf16>; 7] {
             launch: |device, [q, k, v], out, sums| kernels::summed::launch_on(device, q, k, v, out, sums),
             score: None,
         },
+        Declared {
+            kernel: &kernels::relative::KERNEL,
+            launch: |device, [q, k, v], out, _| {
+                let (factor, biases) = (Scalar::new(device, FACTOR)?, biases(device, q.shape()[1])?);
+                kernels::relative::launch_on(device, q, k, v, &factor, &biases, out)
+            },
+            score: Some(Body {
+                score: |product, at| f64::from(FACTOR) * product * at.scale + bias_at(at),
+                operands: |head| vec![FACTOR.into(), of_distances(head)],
+            }),
+        },
+        Declared {
+            kernel: &kernels::deep::KERNEL,
+            launch: |device, [q, k, v], out, _| kernels::deep::launch_on(device, q, k, v, out),
+            score: None,
+        },
+        Declared {
+            kernel: &kernels::broad::KERNEL,
+            launch: |device, [q, k, v], out, _| kernels::broad::launch_on(device, q, k, v, out),
+            score: None,
+        },
+        Declared {
+            kernel: &kernels::widest::KERNEL,
+            launch: |device, [q, k, v], out, _| kernels::widest::launch_on(device, q, k, v, out),
+            score: None,
+        },
     ]
 }
 
 /// One of [`WIDE_CAPS`].
 fn bounded_by<const AT: usize>() -> Body {
-    Body {
-        score: |product, scale, _, _| {
-            let cap = f64::from(WIDE_CAPS[AT]);
-            cap * (product * scale / cap).tanh()
-        },
-        operands: |_| vec![f64::from(WIDE_CAPS[AT])],
-    }
+    Body { score: |product, at| capped(product, at, WIDE_CAPS[AT]), operands: |_| vec![WIDE_CAPS[AT].into()] }
 }
 
 /// Kernels of f16.
@@ -107,38 +158,141 @@ pub fn check(device: &Device, count: u64, longest: u32) {
 }
 
 /// Kernels whose sequences lie where numbers in device memory say.
-pub fn located() -> [Located; 4] {
+pub fn located() -> [Located<bf16>; 9] {
     [
         Located {
             kernel: &kernels::counted::KERNEL,
-            launch: |device, [q, k, v], it, out| kernels::counted::launch_on(device, q, k, v, &it.lengths, out),
-            bias: |_| 0.0,
+            launch: |device, [q, k, v], it, out, _| kernels::counted::launch_on(device, q, k, v, &it.lengths, out),
+            score: None,
         },
         Located {
             kernel: &kernels::paged::KERNEL,
-            launch: |device, [q, k, v], it, out| {
+            launch: |device, [q, k, v], it, out, _| {
                 kernels::paged::launch_on(device, q, k, v, &it.pages, &it.lengths, out)
             },
-            bias: |_| 0.0,
+            score: None,
         },
         Located {
             kernel: &kernels::packed::KERNEL,
-            launch: |device, [q, k, v], it, out| {
+            launch: |device, [q, k, v], it, out, _| {
                 kernels::packed::launch_on(device, q, k, v, &it.bounds[0], &it.bounds[1], out)
             },
-            bias: |_| 0.0,
+            score: None,
         },
         Located {
             kernel: &kernels::chunked::KERNEL,
-            launch: |device, [q, k, v], it, out| {
+            launch: |device, [q, k, v], it, out, _| {
                 kernels::chunked::launch_on(device, q, k, v, &it.bounds[0], &it.pages, &it.lengths, out)
             },
-            bias: |distance| 0.125 * distance,
+            score: Some(Body {
+                score: |product, at| product * at.scale + 0.125 * at.distance,
+                operands: |_| Vec::new(),
+            }),
+        },
+        Located {
+            kernel: &kernels::deep_paged::KERNEL,
+            launch: |device, [q, k, v], it, out, _| {
+                kernels::deep_paged::launch_on(device, q, k, v, &it.pages, &it.lengths, out)
+            },
+            score: None,
+        },
+        Located {
+            kernel: &kernels::broad_paged::KERNEL,
+            launch: |device, [q, k, v], it, out, _| {
+                kernels::broad_paged::launch_on(device, q, k, v, &it.pages, &it.lengths, out)
+            },
+            score: None,
+        },
+        Located {
+            kernel: &kernels::widest_paged::KERNEL,
+            launch: |device, [q, k, v], it, out, _| {
+                kernels::widest_paged::launch_on(device, q, k, v, &it.pages, &it.lengths, out)
+            },
+            score: None,
+        },
+        Located {
+            kernel: &kernels::ragged::KERNEL,
+            launch: |device, [q, k, v], it, out, sums| {
+                kernels::ragged::launch_on(device, q, k, v, &it.bounds[0], &it.lengths, out, sums)
+            },
+            score: None,
+        },
+        Located {
+            kernel: &kernels::capped_paged::KERNEL,
+            launch: |device, [q, k, v], it, out, sums| {
+                let slopes = slopes(device, q.shape()[1])?;
+                kernels::capped_paged::launch_on(device, q, k, v, &it.pages, &it.lengths, &slopes, CAP, out, sums)
+            },
+            score: Some(Body {
+                score: |product, at| {
+                    let of_sequence = 1.0 + f64::from(at.batch);
+                    capped(product, at, CAP) + f64::from(slope(at.head)) * at.distance / of_sequence
+                },
+                operands: |head| vec![slope(head).into(), CAP.into()],
+            }),
         },
     ]
 }
 
-/// Every kernel of [`located`], by so many random problems.
+/// From which key on a body hides those that are not near.
+const FIRST: f32 = 9.0;
+
+/// The same of f16.
+pub fn located_f16() -> [Located<f16>; 3] {
+    [
+        Located {
+            kernel: &kernels::relative_paged::KERNEL,
+            launch: |device, [q, k, v], it, out, sums| {
+                let heads = q.shape()[1];
+                let (factor, biases) = (Scalar::new(device, FACTOR)?, biases(device, heads)?);
+                let slopes = slopes(device, heads)?;
+                kernels::relative_paged::launch_on(
+                    device,
+                    q,
+                    k,
+                    v,
+                    &it.pages,
+                    &it.lengths,
+                    &factor,
+                    &biases,
+                    &slopes,
+                    out,
+                    sums,
+                )
+            },
+            score: Some(Body {
+                score: |product, at| {
+                    let bias = bias_at(at);
+                    let near = if bias > 0.0 { bias } else { f64::from(slope(at.head)) * bias };
+                    f64::from(FACTOR) * (product * at.scale + near)
+                },
+                operands: |head| vec![FACTOR.into(), of_distances(head), slope(head).into()],
+            }),
+        },
+        Located {
+            kernel: &kernels::packed_sums::KERNEL,
+            launch: |device, [q, k, v], it, out, sums| {
+                kernels::packed_sums::launch_on(device, q, k, v, &it.bounds[0], &it.bounds[1], out, sums)
+            },
+            score: None,
+        },
+        Located {
+            kernel: &kernels::chosen::KERNEL,
+            launch: |device, [q, k, v], it, out, sums| {
+                kernels::chosen::launch_on(device, q, k, v, &it.lengths, FIRST, out, sums)
+            },
+            score: Some(Body {
+                score: |product, at| {
+                    let is_seen = at.key < f64::from(FIRST) || -at.distance < 20.0;
+                    if is_seen { product * at.scale } else { -1e30 }
+                },
+                operands: |_| vec![FIRST.into()],
+            }),
+        },
+    ]
+}
+
+/// Every kernel of [`located`] and [`located_f16`], by so many random problems.
 ///
 /// # Panics
 /// A result is not fp64's.
@@ -146,6 +300,7 @@ pub fn check_located(device: &Device, count: u64, longest: usize) {
     let mut rng = StdRng::seed_from_u64(settings::number("AUTOKERNEL_SEED", 52));
     let count = settings::number("AUTOKERNEL_CASES", count);
     located().iter().for_each(|kernel| kernel.check(device, &mut rng, count, longest));
+    located_f16().iter().for_each(|kernel| kernel.check(device, &mut rng, count, longest));
 }
 
 /// Lengths and tables that mean nothing, and caches without pages.

@@ -7,7 +7,7 @@ pub mod sequences;
 
 use autokernel::{Device, Error, Heads, HeadsView, HeadsViewMut, Plan, Result};
 use autokernel_codegen::attention::Problem;
-use autokernel_codegen::attention::oracle::{self, Of, Place};
+use autokernel_codegen::attention::oracle::{self, Of, Place, Value};
 use autokernel_codegen::attention::plan::Sizes;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -32,11 +32,26 @@ pub struct Body {
     /// What it makes of a sum of products.
     pub score: Score,
     /// The values of its operands for a head.
-    pub operands: fn(head: u32) -> Vec<f64>,
+    pub operands: fn(head: u32) -> Vec<Value>,
 }
 
-/// What a body makes of a sum of products, given the scale, the head, and how far the key lies behind the query.
-pub type Score = fn(product: f64, scale: f64, head: u32, distance: f64) -> f64;
+/// What a body makes of a sum of products.
+pub type Score = fn(product: f64, at: Where) -> f64;
+
+/// Where a score stands.
+#[derive(Clone, Copy)]
+pub struct Where {
+    /// What it is multiplied by without a body.
+    pub scale: f64,
+    /// The sequence.
+    pub batch: u32,
+    /// The head.
+    pub head: u32,
+    /// The key.
+    pub key: f64,
+    /// How far the key lies behind the query.
+    pub distance: f64,
+}
 
 /// A launch on a device, of queries, keys, values, the result, and the logarithm of each sum, which not all kernels write.
 pub type Launch<T> = fn(&Device, [HeadsView<'_, T>; 3], HeadsViewMut<'_, T>, HeadsViewMut<'_, f32>) -> Result<()>;
@@ -132,8 +147,9 @@ impl<T: Precise> Declared<T> {
                 None => oracle::expected(problem, place, &q, of_key, of_value),
                 Some(Body { score, operands }) => {
                     let scored = |product, key| {
-                        let distance = f64::from(key) - (f64::from(query) + f64::from(keys) - f64::from(queries));
-                        score(product, f64::from(problem.scale), head, distance)
+                        let (scale, key) = (f64::from(problem.scale), f64::from(key));
+                        let distance = key - (f64::from(query) + f64::from(keys) - f64::from(queries));
+                        score(product, Where { scale, batch: number, head, key, distance })
                     };
                     let of = Of { batch: number, head, operands: &operands(head) };
                     oracle::scored(problem, place, of, &q, of_key, of_value, scored)

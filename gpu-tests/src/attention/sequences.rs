@@ -1,7 +1,7 @@
 //! Sequences of which the device alone knows the lengths, held against fp64: drawn, with empty ones, caches full of what is no
 //! number, and pages in any order.
 
-use autokernel::{Device, HeadsView, HeadsViewMut, Index, PageTable, Result, bf16};
+use autokernel::{Device, Heads, HeadsView, HeadsViewMut, Index, PageTable, Result};
 use autokernel_codegen::attention::oracle::{self, Of, Place};
 use autokernel_codegen::attention::sequences::{Keys, Locator};
 use autokernel_codegen::attention::{Problem, signature};
@@ -10,20 +10,23 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
-use super::case;
+use super::case::{self, Precise};
+use super::{Body, Where};
 
 /// A declared kernel, and its launch on what says where sequences are, in the order of its parameters.
-pub struct Located {
+pub struct Located<T: 'static> {
     /// The kernel.
     pub kernel: &'static autokernel::AnyKernel,
     /// Its launch.
-    pub launch: Launch,
-    /// What its body adds to a scaled score, given how far the key lies behind the query.
-    pub bias: fn(f64) -> f64,
+    pub launch: Launch<T>,
+    /// Its body; none where it has none.
+    pub score: Option<Body>,
 }
 
-/// A launch on a device, of queries, keys, values, what says where sequences are, and the result.
-pub type Launch = fn(&Device, [HeadsView<'_, bf16>; 3], &Locators, HeadsViewMut<'_, bf16>) -> Result<()>;
+/// A launch on a device, of queries, keys, values, what says where sequences are, the result, and the logarithm of each sum, which not
+/// all kernels write.
+pub type Launch<T> =
+    fn(&Device, [HeadsView<'_, T>; 3], &Locators, HeadsViewMut<'_, T>, HeadsViewMut<'_, f32>) -> Result<()>;
 
 /// What says where sequences are.
 pub struct Locators {
@@ -139,14 +142,14 @@ fn bounds(lengths: &[usize]) -> Vec<i32> {
 }
 
 /// Elements of heads without gaps, rounded.
-struct Dense {
-    data: Vec<bf16>,
+struct Dense<T> {
+    data: Vec<T>,
     shape: [usize; 4],
 }
 
-impl Dense {
+impl<T: Precise> Dense<T> {
     fn new(shape: [usize; 4], mut element: impl FnMut() -> f32) -> Self {
-        let data = (0..shape.iter().product()).map(|_| bf16::from_f32(element())).collect();
+        let data = (0..shape.iter().product()).map(|_| T::from_f32(element())).collect();
         Dense { data, shape }
     }
 
@@ -161,7 +164,7 @@ impl Dense {
     }
 }
 
-impl Located {
+impl<T: Precise> Located<T> {
     /// Computes `count` random problems of up to so many keys a sequence twice, and compares each row with fp64.
     ///
     /// # Panics
@@ -190,49 +193,53 @@ impl Located {
         let amplitude = case::amplitude(rng);
         let poisoned = case::poisoned(rng);
         let mut random = || rng.random_range(-1.7f32..1.7);
-        let mut q = Dense::new([batch, drawn.heads, rows, head_dim], || amplitude * random());
+        let mut q = Dense::<T>::new([batch, drawn.heads, rows, head_dim], || amplitude * random());
         // What no sequence has is no number.
-        let mut k = Dense::new([drawn.matrices, drawn.groups, rows_of_k, head_dim], || f32::NAN);
-        let mut v = Dense::new([drawn.matrices, drawn.groups, rows_of_k, value_dim], || f32::NAN);
+        let mut k = Dense::<T>::new([drawn.matrices, drawn.groups, rows_of_k, head_dim], || f32::NAN);
+        let mut v = Dense::<T>::new([drawn.matrices, drawn.groups, rows_of_k, value_dim], || f32::NAN);
         for (&(matrix, row), group) in
             drawn.keys.iter().flatten().flat_map(|key| (0..drawn.groups).map(move |g| (key, g)))
         {
             for tensor in [&mut k, &mut v] {
                 let at = tensor.at([matrix, group, row]);
-                tensor.data[at].fill_with(|| bf16::from_f32(random()));
+                tensor.data[at].fill_with(|| T::from_f32(random()));
             }
         }
         // Inside of sequences an element of one may be none, too.
         let all: Vec<_> = drawn.keys.iter().flatten().copied().collect();
         let (matrix, row) = if all.is_empty() { (0, 0) } else { all[rng.random_range(0..all.len())] };
         match poisoned {
-            Some(0) => q.data.last_mut().into_iter().for_each(|element| *element = bf16::NAN),
+            Some(0) => q.data.last_mut().into_iter().for_each(|element| *element = T::from_f32(f32::NAN)),
             Some(operand) if !all.is_empty() => {
                 let tensor = if operand == 1 { &mut k } else { &mut v };
                 let at = tensor.at([matrix, rng.random_range(0..drawn.groups), row]);
-                tensor.data[at.start + rng.random_range(0..at.len())] = bf16::NAN;
+                tensor.data[at.start + rng.random_range(0..at.len())] = T::from_f32(f32::NAN);
             }
             _ => {}
         }
         let [q, k, v] = [q, k, v];
         let locators = drawn.locators(device).unwrap();
-        let mut first = None;
-        for _ in 0..2 {
-            let mut out = Dense::new([batch, drawn.heads, rows, value_dim], || UNTOUCHED);
-            let [q, k, v] = [&q, &k, &v].map(|it| autokernel::Heads::from_slice(device, &it.data, it.shape).unwrap());
-            let mut result = autokernel::Heads::from_slice(device, &out.data, out.shape).unwrap();
-            (self.launch)(device, [q.view(), k.view(), v.view()], &locators, result.view_mut())
+        let shape = [batch, drawn.heads, rows, value_dim];
+        let run = || {
+            let out = Dense::<T>::new(shape, || UNTOUCHED);
+            let [q, k, v] = [&q, &k, &v].map(|it| Heads::from_slice(device, &it.data, it.shape).unwrap());
+            let mut result = Heads::from_slice(device, &out.data, out.shape).unwrap();
+            let of_sums = vec![UNTOUCHED; batch * drawn.heads * rows];
+            let mut sums = Heads::from_slice(device, &of_sums, [1, batch, drawn.heads, rows]).unwrap();
+            (self.launch)(device, [q.view(), k.view(), v.view()], &locators, result.view_mut(), sums.view_mut())
                 .unwrap_or_else(|error| panic!("{what}: {error}"));
-            out.data = result.to_vec().unwrap_or_else(|error| panic!("{what}: {error}"));
-            let bits: Vec<u16> = out.data.iter().map(|element| element.to_bits()).collect();
-            assert_eq!(*first.get_or_insert_with(|| bits.clone()), bits, "{what}: another result the second time");
-            first = Some(bits);
-        }
-        let data = first.unwrap_or_default().into_iter().map(bf16::from_bits).collect();
-        let mut out = Dense { data, shape: [batch, drawn.heads, rows, value_dim] };
+            (result.to_vec().unwrap_or_else(|error| panic!("{what}: {error}")), sums.to_vec().unwrap())
+        };
+        let ((data, mut sums), (again, sums_again)) = (run(), run());
+        let bits = |results: &[T]| results.iter().map(|element| element.bits()).collect::<Vec<_>>();
+        let bits_of_sums = |sums: &[f32]| sums.iter().map(|sum| sum.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&data), bits(&again), "{what}: another result the second time");
+        assert_eq!(bits_of_sums(&sums), bits_of_sums(&sums_again), "{what}: other sums the second time");
+        let mut out = Dense { data, shape };
+        let number_of = |[matrix, head, row]: [usize; 3]| (matrix * drawn.heads + head) * rows + row;
         for (number, (&(first_query, queries), keys)) in drawn.queries.iter().zip(&drawn.keys).enumerate() {
             let matrix = if problem.sequences.packed_queries { 0 } else { number };
-            let of = |tensor: &Dense, group| -> Vec<_> {
+            let of = |tensor: &Dense<T>, group| -> Vec<_> {
                 keys.iter().map(|&(matrix, row)| tensor.wide([matrix, group, row])).collect()
             };
             let of_groups: Vec<[Vec<_>; 2]> = (0..drawn.groups).map(|group| [of(&k, group), of(&v, group)]).collect();
@@ -243,26 +250,36 @@ impl Located {
                 let [k, v] = &of_groups[head / (drawn.heads / drawn.groups)];
                 let place = Place { query: query as u32, queries: queries as u32, keys };
                 let at_keys = f64::from(place.query) + f64::from(keys) - f64::from(place.queries);
-                let score =
-                    |product: f64, key: u32| product * f64::from(problem.scale) + (self.bias)(f64::from(key) - at_keys);
                 let (of_key, of_value) = (|key: u32| &*k[key as usize], |key: u32| &*v[key as usize]);
-                let of = Of { batch: number as u32, head: head as u32, operands: &[] };
-                let expected = match problem.score {
-                    Some(_) => oracle::scored(problem, place, of, &q.wide(at), of_key, of_value, score),
+                let expected = match self.score {
+                    Some(Body { score, operands }) => {
+                        let (batch, head) = (number as u32, head as u32);
+                        let scored = |product, key| {
+                            let (scale, key) = (f64::from(problem.scale), f64::from(key));
+                            score(product, Where { scale, batch, head, key, distance: key - at_keys })
+                        };
+                        let of = Of { batch, head, operands: &operands(head) };
+                        oracle::scored(problem, place, of, &q.wide(at), of_key, of_value, scored)
+                    }
                     None => oracle::expected(problem, place, &q.wide(at), of_key, of_value),
                 };
                 let hidden = case::hidden_nonsense(problem.keys_of(place.query, place.queries, keys), v);
                 let got = out.wide(at);
                 assert!(case::agrees(&expected, &got, &hidden), "{what}: {at:?} is {got:?}, not {:?}", expected.out);
+                if problem.log_sum_exp {
+                    let sum = sums[number_of(at)];
+                    let right = expected.has_log_sum_exp(f64::from(sum));
+                    assert!(right, "{what}: the sum of {at:?} is {sum}, not {}", expected.log_sum_exp);
+                }
             });
             for (head, query) in (0..drawn.heads).flat_map(|head| (0..queries).map(move |query| (head, query))) {
-                let at = out.at([matrix, head, first_query + query]);
-                out.data[at].fill(bf16::from_f32(UNTOUCHED));
+                let row = [matrix, head, first_query + query];
+                let at = out.at(row);
+                out.data[at].fill(T::from_f32(UNTOUCHED));
+                sums[number_of(row)] = UNTOUCHED;
             }
         }
-        assert!(
-            out.data.iter().all(|element| element.to_f32() == UNTOUCHED),
-            "{what}: rows of no sequence are written"
-        );
+        let untouched = out.data.iter().map(|element| element.to_f32()).chain(sums);
+        assert!(untouched.into_iter().all(|number| number == UNTOUCHED), "{what}: rows of no sequence are written");
     }
 }
