@@ -52,6 +52,9 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
         Body::new(Written { product, second, body: body::Body { operands, fetches, steps, made_scales, in_place } })
             .map_err(|complaints| complaints.into_iter().map(complain).collect::<Vec<_>>())?;
     let Some(input) = input else { return Err(Vec::new()) };
+    if let Some((at, message)) = along_k_of_others(&body) {
+        return Err(vec![node_at(declaration, &[], body::Place::Operand(at)).complain(message)]);
+    }
     let wide = factors.into_iter().map(|at| (input, node_at(declaration, &[], body::Place::Operand(at))));
     tf32::check(declaration, wide)?;
     if let Some(message) = unread(layout, input, &written).or_else(|| across_groups(layout, &body, &written)) {
@@ -120,6 +123,15 @@ fn across_groups(layout: Layout, body: &Body, Product { a, b, .. }: &Product) ->
         )),
         _ => None,
     }
+}
+
+/// The first factor of groups along K that holds what the matrix units read along its rows alone, and what to do: those rows are what
+/// groups divide.
+fn along_k_of_others(body: &Body) -> Option<(usize, String)> {
+    let factors = body.factors().into_iter().map(|number| (usize::from(number), &body.operands()[usize::from(number)]));
+    let (at, Operand { name, dtype, .. }) = factors.into_iter().find(|(_, operand)| operand.dtype.bytes() != 2)?;
+    is_along_k(body)
+        .then(|| (at, format!("groups along K are of bf16 or f16, and `{name}` holds {dtype}; convert this operand")))
 }
 
 fn is_along_k(body: &Body) -> bool {
