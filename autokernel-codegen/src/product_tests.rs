@@ -266,7 +266,52 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
         (
             "x: &Matrix<bf16>, w: &Batch<i8>, s: &Matrix<f16>, out: &mut Batch<bf16>",
             "out = dot(x, (w * s).t());",
-            "there are many here",
+            "`w` is a `Batch`, so `s` is one too: write `s: &Batch<f16>`",
+        ),
+        (
+            "x: &Batch<bf16>, w: &Matrix<i8>, s: &Batch<f16>, out: &mut Batch<bf16>",
+            "out = dot(x, (w * s).t());",
+            "`w` is one matrix for all products, so `s` is one too: write `s: &Matrix<f16>`",
+        ),
+        (
+            "x: &Matrix<bf16>, w: &Batch<i4x2>, s: &Batch<f16>, z: &Matrix<i8>, offsets: &Index, out: &mut Matrix<bf16>",
+            "out = dot(x, ((w - z) * s).t());",
+            "`w` is a `Batch`, so `z` is one too: write `z: &Batch<i8>`",
+        ),
+        (
+            "x: &Batch<bf16>, w: &Batch<i8>, s: &Batch<f16>, v: &Matrix<i8>, t: &Matrix<f16>, out: &mut Batch<bf16>",
+            "out = dot(x, (w * s).t()) + dot(x, (v * t).t());",
+            "of `w` and `v` one is a `Batch` and the other is not",
+        ),
+        (
+            "x: &Matrix<e4m3>, xs: &Batch<f32>, w: &Batch<e4m3>, ws: &Batch<f32>, offsets: &Index, out: &mut Matrix<bf16>",
+            "out = dot(x * xs, (w * ws).t());",
+            "`x` is one matrix for all products, so `xs` is one too: write `xs: &Matrix<f32>`",
+        ),
+        (
+            "x: &Matrix<e4m3>, xs: &Matrix<f32>, dy: &Matrix<e4m3>, ds: &Matrix<f32>, offsets: &Index, dw: &mut Batch<f32>",
+            "dw = dot(x * xs, (dy * ds).t());",
+            "scales of blocks lie along K, and so do the groups here",
+        ),
+        (
+            "x: &Matrix<e4m3>, dy: &Matrix<e4m3>, offsets: &Index, dw: &mut Batch<f32>",
+            "dw = dot(x.t(), dy);",
+            "groups along K are of bf16 or f16, and `x` holds e4m3; convert this operand",
+        ),
+        (
+            "x: &Matrix<f32>, dy: &Matrix<f32>, offsets: &Index, dw: &mut Batch<f32>",
+            "dw = dot(x.t(), dy);",
+            "groups along K are of bf16 or f16, and `x` holds f32",
+        ),
+        (
+            "x: &Matrix<bf16>, dy: &Matrix<i8>, offsets: &Index, dw: &mut Batch<f32>",
+            "dw = dot(x, dy.t());",
+            "groups along K are of bf16 or f16, and `dy` holds i8",
+        ),
+        (
+            "x: &Batch<bf16>, w: &Batch<bf16>, s: &mut ScalarBatch<f32>, out: &mut Batch<bf16>",
+            "let y = dot(x, w.t()); out = y; s = column_max(row_max(y));",
+            "`s` is reduced of one product, and there are many here",
         ),
         ("x: &Matrix<f16>, w: &Matrix<f16>, out: &mut Column<f32>", "out = dot(x, w);", "write a `&mut Matrix`"),
     ];

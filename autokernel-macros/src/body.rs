@@ -191,6 +191,7 @@ fn view(operand: &Operand, element: &TokenStream) -> View {
         (Kind::Matrix, Role::Output) if operand.batched => "BatchViewMut",
         (Kind::Row, _) if operand.batched => "RowBatchView",
         (Kind::Column, _) if operand.batched => "ColumnBatchView",
+        (Kind::DeviceScalar, Role::Input) if operand.batched => "ScalarBatchView",
         (Kind::Matrix, Role::Input) => "MatrixView",
         (Kind::Matrix, Role::Output) => "MatrixViewMut",
         (Kind::Row, Role::Input) => "RowView",

@@ -35,15 +35,24 @@ pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Part
         Many::Groups => Some(quote!(OfRows)),
         Many::GroupsAlongK => Some(quote!(AlongK)),
     };
+    let of_tables = || tables(problem, body, &operands);
     let cpu = match (body.many(), groups.zip(body.sizes().map(usize::from))) {
-        (_, Some((groups, sizes))) => quote! {
-            |arguments| ::autokernel::__private::matmul_body_of_groups_on_cpu(
-                arguments, (::autokernel::__private::Groups::#groups, #sizes), #batched, #of_each,
-            )
-        },
-        (Many::Batch, _) => quote! {
-            |arguments| ::autokernel::__private::matmul_body_of_batch_on_cpu(arguments, #batched, #of_each)
-        },
+        (_, Some((groups, sizes))) => {
+            let tables = of_tables();
+            quote! {
+                |arguments| ::autokernel::__private::matmul_body_of_groups_on_cpu(
+                    arguments, (::autokernel::__private::Groups::#groups, #sizes), (#batched, #tables), #of_each,
+                )
+            }
+        }
+        (Many::Batch, _) => {
+            let tables = of_tables();
+            quote! {
+                |arguments| ::autokernel::__private::matmul_body_of_batch_on_cpu(
+                    arguments, (#batched, #tables), #of_each,
+                )
+            }
+        }
         _ if problem.weights.and_then(|weights| weights.scales).is_none()
             && problem.block.is_none()
             && operands.tables.is_empty()
@@ -53,7 +62,7 @@ pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Part
             quote!(|arguments| ::autokernel::__private::matmul_body_on_cpu(arguments, #of_each))
         }
         _ => {
-            let tables = tables(problem, body, &operands);
+            let tables = of_tables();
             quote!(|arguments| ::autokernel::__private::matmul_body_with_tables_on_cpu(arguments, #tables, #of_each))
         }
     };
@@ -126,12 +135,15 @@ fn docs(problem: &matmul::Problem, body: &Body, spec: &Spec) -> String {
             (Kind::Matrix, Some(0)) => format!("`{name}: {}`", of_batch("m, k")),
             (Kind::Matrix, Some(_)) if problem.layout.transpose_b() => format!("`{name}: {}`", of_batch(of_weights)),
             (Kind::Matrix, Some(_)) => format!("`{name}: {}`", of_batch("k, n")),
-            (Kind::Matrix, None) if a_scales == Some(number) => format!("`{name}: [m, ⌈k / {block}⌉]`"),
+            (Kind::Matrix, None) if a_scales == Some(number) => {
+                format!("`{name}: {}`", of_batch(&format!("m, ⌈k / {block}⌉")))
+            }
             (Kind::Matrix, None) if scales.contains(&number) && problem.block.is_some() => {
-                format!("`{name}: [⌈n / {block}⌉, ⌈k / {block}⌉]`")
+                format!("`{name}: {}`", of_batch(&format!("⌈n / {block}⌉, ⌈k / {block}⌉")))
             }
             (Kind::Matrix, None) if scales.contains(&number) || zeros.contains(&number) => {
-                format!("`{name}: [k / {}, n]`", problem.class().group().unwrap_or(1))
+                let groups = format!("k / {}, n", problem.class().group().unwrap_or(1));
+                format!("`{name}: {}`", of_batch(&groups))
             }
             (Kind::Matrix, None) if made.is_some_and(|made| made.scales == number) => {
                 format!("`{name}: [m, ⌈n / {}⌉]`", made.map_or(1, |made| made.block))
@@ -147,6 +159,9 @@ fn docs(problem: &matmul::Problem, body: &Body, spec: &Spec) -> String {
                 _ => format!("where groups of rows begin, `{name}: [groups + 1]`"),
             },
             (Kind::Scalar, _) => format!("the number `{name}`"),
+            (Kind::DeviceScalar, _) if operand.batched => {
+                format!("a number in memory for each, `{name}: [{matrices}]`")
+            }
             (Kind::DeviceScalar, _) => format!("the number in memory `{name}`"),
         }
     };

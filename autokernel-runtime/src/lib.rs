@@ -93,8 +93,9 @@ pub use kernel::{AnyKernel, Kernel};
 pub use operands::{
     AnyView, AnyViewMut, Argument, Batch, BatchView, BatchViewMut, Column, ColumnBatch, ColumnBatchView, ColumnView,
     ColumnViewMut, Element, Heads, HeadsView, HeadsViewMut, Index, IndexView, Matrix, MatrixView, MatrixViewMut,
-    Number, PageTable, PageTableView, Row, RowBatch, RowBatchView, RowNumber, RowView, RowViewMut, Scalar, ScalarView,
-    ScalarViewMut, i4x2, pack, quantise, quantise_blocks, quantise_with_zeros, scale_blocks, unpack,
+    Number, PageTable, PageTableView, Row, RowBatch, RowBatchView, RowNumber, RowView, RowViewMut, Scalar, ScalarBatch,
+    ScalarBatchView, ScalarBatchViewMut, ScalarView, ScalarViewMut, i4x2, pack, quantise, quantise_blocks,
+    quantise_with_zeros, scale_blocks, unpack,
 };
 pub use routing::Routes;
 pub use select::{Basis, Plan, Planner, Reason, Target, plan_for};

@@ -319,8 +319,8 @@ fn zero_points_of_other_rows_or_groups_are_told() {
             PACKED_ZEROS,
             "sm90_weights.cuh",
             (
-                "ptx::tma_load(args.zeros_map, G::Stage::zeros(shared.b(stage), 0, G::kColumns), full, origin.n, k / G::kGroup);",
-                "ptx::tma_load(args.zeros_map, G::Stage::zeros(shared.b(stage), 0, G::kColumns), full, origin.n, 0);",
+                "tables.zeros().load(args.zeros_map, G::Stage::zeros(b, 0, G::kColumns), full, origin.n, group);",
+                "tables.zeros().load(args.zeros_map, G::Stage::zeros(b, 0, G::kColumns), full, origin.n, 0);",
             ),
         ),
     ];

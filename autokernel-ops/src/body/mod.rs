@@ -69,7 +69,12 @@ const fn is_false(value: &bool) -> bool {
 }
 
 /// The kinds of operands of which there is one for each matrix of a batch, by the names of their types.
-const BATCHES: [(&str, Kind); 3] = [("Batch", Kind::Matrix), ("RowBatch", Kind::Row), ("ColumnBatch", Kind::Column)];
+const BATCHES: [(&str, Kind); 4] = [
+    ("Batch", Kind::Matrix),
+    ("RowBatch", Kind::Row),
+    ("ColumnBatch", Kind::Column),
+    ("ScalarBatch", Kind::DeviceScalar),
+];
 
 /// By what an operand is indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -173,16 +173,25 @@ pub fn reference(problem: &Problem) -> (KernelSource, LaunchPlan) {
          autokernel::reference::{call}(args);\n}}\n",
         any_size = of_any_size(problem),
         includes = includes(&roots::of_reference(&problem.class())),
-        first = match problem.weights.map_or(problem.input, |weights| weights.dtype) {
-            Dtype::I8 => "#include \"int8.cuh\"\n",
-            Dtype::I4x2 => "#include \"packed4.cuh\"\n",
-            _ => "",
-        },
+        first = of_whole_numbers(problem),
         args = source::args(&step.args),
         call = call_of_reference(problem),
         tile = reference_matmul::TILE,
     );
     (KernelSource { symbol, cuda }, plan)
+}
+
+/// What a reference begins with where factors or zero points are whole numbers.
+fn of_whole_numbers(problem: &Problem) -> &'static str {
+    let class = problem.class();
+    // Zero points are moved from product to product.
+    let moves_zeros = class.has_zeros() && class.has_scales_of_each();
+    match problem.weights.map_or(problem.input, |weights| weights.dtype) {
+        Dtype::I8 => "#include \"int8.cuh\"\n",
+        Dtype::I4x2 if moves_zeros => "#include \"int8.cuh\"\n#include \"packed4.cuh\"\n",
+        Dtype::I4x2 => "#include \"packed4.cuh\"\n",
+        _ => "",
+    }
 }
 
 /// The function of the reference, with its template's arguments.

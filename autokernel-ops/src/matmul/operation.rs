@@ -41,9 +41,9 @@ impl Operation for Problem {
             "reference_groups.cuh" "reference_joined.cuh" "reference_matmul.cuh" "reference_rotated.cuh" "reference_scaled.cuh";
         "skinny/cuda/": "skinny_sm80_a.cuh" "skinny_sm80_b.cuh" "skinny_sm80_matmul.cuh" "skinny_sm80_schedule.cuh" "skinny_sm80_words.cuh";
         "sm80/cuda/": "sm80_batch.cuh" "sm80_copy.cuh" "sm80_elements.cuh" "sm80_factors.cuh" "sm80_fp8.cuh" "sm80_groups.cuh" "sm80_groups_along_k.cuh" "sm80_int8.cuh" "sm80_matmul.cuh" "sm80_operand.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh" "sm80_tf32.cuh" "sm80_unstored.cuh" "sm80_weights.cuh";
-        "sm90/cuda/": "sm90_batch.cuh" "sm90_block_scales.cuh" "sm90_block_scales_mainloop.cuh" "sm90_epilogue.cuh" "sm90_groups.cuh" "sm90_groups_along_k.cuh" "sm90_heights.cuh" "sm90_int8.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_operand_load.cuh" "sm90_pipeline.cuh"
-            "sm90_producer.cuh" "sm90_reduced.cuh" "sm90_rotated.cuh" "sm90_rows.cuh" "sm90_scaled.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_shares.cuh" "sm90_split_k.cuh"
-            "sm90_staging.cuh" "sm90_stream_k.cuh" "sm90_sums.cuh" "sm90_tiles.cuh" "sm90_unstored.cuh" "sm90_weights.cuh" "sm90_weights_few.cuh"
+        "sm90/cuda/": "sm90_batch.cuh" "sm90_block_scales.cuh" "sm90_block_scales_batch.cuh" "sm90_block_scales_mainloop.cuh" "sm90_epilogue.cuh" "sm90_groups.cuh" "sm90_groups_along_k.cuh" "sm90_heights.cuh" "sm90_int8.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_operand_load.cuh" "sm90_pipeline.cuh"
+            "sm90_producer.cuh" "sm90_product_of.cuh" "sm90_reduced.cuh" "sm90_rotated.cuh" "sm90_rows.cuh" "sm90_scaled.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_shares.cuh" "sm90_split_k.cuh"
+            "sm90_staging.cuh" "sm90_stream_k.cuh" "sm90_sums.cuh" "sm90_tiles.cuh" "sm90_unstored.cuh" "sm90_weights.cuh" "sm90_weights_batch.cuh" "sm90_weights_few.cuh"
             "sm90_weights_mainloop.cuh" "sm90_weights_pieces.cuh" "sm90_weights_scales.cuh" "sm90_weights_units.cuh" "sm90_weights_zeros.cuh";
     };
 
@@ -281,8 +281,9 @@ impl operation::Class for Class {
         let bytes_of_b = self.weights.map_or(k * n * f64::from(self.input.bytes()), |weights| weights.bytes(n, k));
         let second = |factor: u8| times(factor) * bytes_of_b;
         let of_scales = |block| {
-            let of_columns = f64::from(self.products()) * block_scales::bytes(block, (n / f64::from(block)).ceil(), k);
-            block_scales::bytes(block, m, k) + of_columns
+            let of_columns = block_scales::bytes(block, (n / f64::from(block)).ceil(), k);
+            let second = [Some(b), b2].into_iter().flatten().map(times).sum::<f64>();
+            times(a) * block_scales::bytes(block, m, k) + second * of_columns
         };
         let factors = times(a) * m * k * f64::from(self.input.bytes())
             + second(b)
@@ -321,6 +322,7 @@ impl operation::Class for Class {
         let is_confined = self.families(Arch::SM_80).is_empty();
         let why = || match (self.block, self.input.bytes()) {
             (Some(_), _) => "blocks are scaled by Hopper's kernels".to_owned(),
+            _ if self.has_scales_of_each() => "each product's own scales are read by Hopper's kernels".to_owned(),
             (None, 1) => format!("{} factors are multiplied from compute capability 8.9 on", self.input),
             (None, _) => "heads or blocks of so many columns fit the tiles of Hopper's kernels alone".to_owned(),
         };

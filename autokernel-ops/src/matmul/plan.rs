@@ -139,9 +139,11 @@ impl Operands {
         [("a", a), ("b", b)].into_iter().chain(b2.map(|b2| ("b2", b2))).chain(c.map(|c| ("c", c)))
     }
 
-    /// How far apart the matrices of a batch lie, of factors and of C.
+    /// How far apart the matrices of a batch lie, of factors, of C, and of scales and zero points.
     pub(super) fn batch_strides(&self) -> Vec<Field> {
-        let batched = self.named().filter(|(_, operand)| self.batched.contains(operand));
+        let of_a = self.a_scales.map(|operand| (A_SCALES, operand));
+        let batched = self.named().chain(of_a).chain(self.tables());
+        let batched = batched.filter(|(_, operand)| self.batched.contains(operand));
         batched.map(|(name, operand)| field(&format!("{name}_batch"), Arg::Stride { operand, axis: 0 })).collect()
     }
 
@@ -184,6 +186,12 @@ impl Operands {
         let leading = self.named().map(|(name, operand)| self.leading(&format!("ld{name}"), operand));
         let of_a = self.a_scales.map(|operand| (A_SCALES, operand));
         addresses.chain(leading).chain(self.addressed(of_a)).chain(self.addressed_scales()).collect()
+    }
+
+    /// The scales of second factors and their zero points by their names in CUDA.
+    pub(super) fn tables(&self) -> impl Iterator<Item = (&'static str, u8)> + use<'_> {
+        let named = [(SCALES, &self.scales), (ZEROS, &self.zeros)];
+        named.into_iter().flat_map(|(names, of)| names.into_iter().zip(of.iter().copied()))
     }
 
     /// Addresses and leading dimensions of the scales of second factors, and of their zero points.
@@ -260,15 +268,20 @@ fn coarse_factors(problem: &Problem) -> Vec<Coarse> {
         return of_blocks(&Operands::of(problem), block);
     }
     let Some(Weights { dtype, scales }) = problem.weights else { return Vec::new() };
-    let Operands { b, b2, scales: operands, zeros, .. } = Operands::of(problem);
-    let packed = [b].into_iter().chain(b2).filter(|_| dtype.numbers() > 1).map(|operand| {
-        let axis = u8::from(problem.body.as_ref().is_some_and(|body| body.operands()[usize::from(operand)].batched));
-        Coarse { operand, axis: axis + 1, indices: dtype.numbers(), together: PACKED_BYTES, is_ragged: false }
+    let Operands { b, b2, scales: operands, zeros, batched, .. } = Operands::of(problem);
+    // Behind that of the batch, if there is one.
+    let axis_of_rows = |operand: u8| u8::from(batched.contains(&operand));
+    let packed = [b].into_iter().chain(b2).filter(|_| dtype.numbers() > 1).map(|operand| Coarse {
+        operand,
+        axis: axis_of_rows(operand) + 1,
+        indices: dtype.numbers(),
+        together: PACKED_BYTES,
+        is_ragged: false,
     });
     let of_groups = scales.into_iter().flat_map(|Scales { group, .. }| {
         operands.iter().chain(&zeros).map(move |&operand| Coarse {
             operand,
-            axis: 0,
+            axis: axis_of_rows(operand),
             indices: group,
             together: 1,
             is_ragged: false,
@@ -278,8 +291,12 @@ fn coarse_factors(problem: &Problem) -> Vec<Coarse> {
 }
 
 /// The last block along an axis may be smaller.
-fn of_blocks(Operands { a_scales, scales, .. }: &Operands, indices: u32) -> Vec<Coarse> {
-    let coarse = |operand, axis| Coarse { operand, axis, indices, together: 1, is_ragged: true };
+fn of_blocks(Operands { a_scales, scales, batched, .. }: &Operands, indices: u32) -> Vec<Coarse> {
+    // Behind that of the batch, if there is one.
+    let coarse = |operand, axis| {
+        let axis = axis + u8::from(batched.contains(&operand));
+        Coarse { operand, axis, indices, together: 1, is_ragged: true }
+    };
     let of_a = a_scales.map(|operand| coarse(operand, 1));
     of_a.into_iter().chain(scales.iter().flat_map(|&operand| [0, 1].map(|axis| coarse(operand, axis)))).collect()
 }

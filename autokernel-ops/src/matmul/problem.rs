@@ -271,6 +271,12 @@ impl Class {
         self.body.iter().flat_map(BodyClass::inputs)
     }
 
+    /// Whether each product has scales of groups or blocks of its own.
+    pub fn has_scales_of_each(&self) -> bool {
+        let Some(BodyClass { scales, a_scales, .. }) = &self.body else { return false };
+        scales.iter().chain(a_scales).any(|scales| self.has_one_each(*scales))
+    }
+
     /// Registers that what is fused needs beside the accumulators.
     pub fn body_registers(&self) -> u32 {
         self.body.as_ref().map_or(0, BodyClass::registers)

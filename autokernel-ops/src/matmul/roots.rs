@@ -11,7 +11,7 @@ use super::{skinny, sm90};
 use crate::body::FP8;
 
 /// All of them; the reference's is none of them.
-pub const ROOTS: [&str; 32] = [
+pub const ROOTS: [&str; 34] = [
     SM80.product,
     SM80.batch,
     SM80.groups,
@@ -31,7 +31,9 @@ pub const ROOTS: [&str; 32] = [
     TF32_SM90,
     WEIGHTS_SM80,
     WEIGHTS_SM90,
+    WEIGHTS_OF_MANY,
     BLOCK_SCALES,
+    BLOCK_SCALES_OF_MANY,
     ROTATED,
     REPEATED,
     ROTATED_SM90,
@@ -55,7 +57,9 @@ const INT8_SM80: &str = "sm80_int8.cuh";
 const INT8_SM90: &str = "sm90_int8.cuh";
 const WEIGHTS_SM80: &str = "sm80_weights.cuh";
 const WEIGHTS_SM90: &str = "sm90_weights.cuh";
+const WEIGHTS_OF_MANY: &str = "sm90_weights_batch.cuh";
 const BLOCK_SCALES: &str = "sm90_block_scales.cuh";
+const BLOCK_SCALES_OF_MANY: &str = "sm90_block_scales_batch.cuh";
 const HEIGHTS: &str = "sm90_heights.cuh";
 const TF32_SM80: &str = "sm80_tf32.cuh";
 const TF32_SM90: &str = "ptx/sm90_wgmma_tf32.cuh";
@@ -205,6 +209,8 @@ impl OfFamily {
         };
         let weights = |side| class.weights.and(Some(self.weights)).filter(|of| of.1 == side).map(|of| of.0);
         let of_scales = weights(Side::Behind).or(class.block.map(|_| BLOCK_SCALES));
+        let of_each = if class.block.is_some() { BLOCK_SCALES_OF_MANY } else { WEIGHTS_OF_MANY };
+        let of_each = class.has_scales_of_each().then_some(of_each);
         let pads = if self.realigns_bytes(class) { PAD_BYTE_ROWS } else { PAD_ROWS };
         let stored = class.partners().and(self.rotated).or(class.made().and(self.scaled));
         let writes_c = class.writes_c();
@@ -221,6 +227,7 @@ impl OfFamily {
             .chain(reduced)
             .chain(of_scales)
             .chain(of_many)
+            .chain(of_each)
             .chain([pads])
             .collect()
     }

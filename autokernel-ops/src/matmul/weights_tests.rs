@@ -73,6 +73,34 @@ fn the_kernels_of_weights_with_zero_points_are_as_golden() {
     expect_file!["golden/weights_zeros_reference.cu"].assert_eq(&emit_reference(&problem).cuda);
 }
 
+/// The same of groups of rows, each with weights, scales and zero points of its own.
+fn of_groups() -> Problem {
+    let problem = with_zeros(Dtype::I4x2, Some(128), true);
+    let mut written = Written::from(*problem.body.clone().unwrap());
+    for operand in &mut written.body.operands {
+        operand.batched = !["x", "out"].contains(&operand.name.as_str());
+    }
+    let (name, kind, dtype) = ("offsets".to_owned(), Kind::Index, Dtype::I32);
+    written.body.operands.push(Operand { name, kind, dtype, role: Role::Input, batched: false });
+    Problem { body: Some(Body::new(written).unwrap().into()), ..problem }
+}
+
+#[test]
+fn the_kernels_of_groups_whose_weights_have_scales_and_zero_points_are_as_golden() {
+    let problem = of_groups();
+    let schedule = Schedule::default_for(&problem.class(), Arch::SM_90A);
+    expect_file!["golden/weights_groups_sm90.cu"].assert_eq(&emit(&problem, &schedule).cuda);
+    expect_file!["golden/weights_groups_reference.cu"].assert_eq(&emit_reference(&problem).cuda);
+}
+
+#[test]
+fn what_a_group_has_of_weights_lies_behind_the_axis_of_groups() {
+    let signature = signature(&of_groups());
+    let coarse: Vec<_> = signature.coarse.iter().map(|it| (it.operand, it.axis, it.indices)).collect();
+    assert_eq!(coarse, [(1, 2, 2), (2, 1, 128), (3, 1, 128)]);
+    assert_eq!([1, 2, 3].map(|at| signature.operands[at].axes.clone()), [vec![3, 1, 2], vec![3, 2, 1], vec![3, 2, 1]]);
+}
+
 #[test]
 fn zero_points_are_a_byte_for_each_group_beside_its_scale() {
     let [plain, shifted] = [false, true].map(|zeros| with_zeros(Dtype::I4x2, Some(64), zeros));

@@ -56,6 +56,15 @@ pub struct Tables<'t> {
     pub folds: &'t [Option<Reduction>],
 }
 
+impl Tables<'_> {
+    /// The arguments of scales and zero points, which are of no kind that a body knows.
+    pub(super) fn operands(&self) -> Vec<usize> {
+        let of_blocks = self.blocks.iter().flat_map(|(operands, _)| operands.iter().copied());
+        let of_groups = self.scales.iter().flat_map(|it| [it.scales].into_iter().chain(it.zeros));
+        of_groups.chain(of_blocks).collect()
+    }
+}
+
 /// The same with tables.
 ///
 /// # Errors
@@ -75,11 +84,12 @@ pub fn matmul_body_with(
 pub(super) fn matmul_body_from(
     first_row: usize,
     arguments: &mut [Argument<'_>],
-    (factors, Tables { scales, blocks, picks, made_scales, folds }): (&[usize], Tables<'_>),
+    (factors, tables): (&[usize], Tables<'_>),
     layout: Layout,
     kinds: &[Kind],
     row: RowFunction,
 ) -> Result<()> {
+    let Tables { scales, blocks, picks, made_scales, folds } = tables;
     let views = factors.iter().map(|factor| read(arguments, *factor)).collect::<Result<Vec<_>>>()?;
     let [a, first, ..] = &views[..] else { return Err(refused()) };
     let (m, _) = sides(Argument::Read(a.clone()).layout(), layout.transpose_a());
@@ -116,9 +126,7 @@ pub(super) fn matmul_body_from(
     let mut products = products.collect::<Result<Vec<Argument<'_>>>>()?;
     let mut operands = Operands::of_rows(m, n);
     products.iter_mut().try_for_each(|product| operands.add(product, Kind::Matrix))?;
-    let of_blocks = blocks.iter().flat_map(|(operands, _)| operands.iter().copied());
-    let of_groups = scales.iter().flat_map(|it| [it.scales].into_iter().chain(it.zeros));
-    let of_scales: Vec<usize> = of_groups.chain(of_blocks).collect();
+    let of_scales = tables.operands();
     let others =
         arguments.iter_mut().enumerate().filter(|(number, _)| !factors.contains(number) && !of_scales.contains(number));
     for (number, ((_, argument), kind)) in others.zip(kinds).enumerate() {

@@ -6,22 +6,22 @@ use autokernel_ops::body::Kind;
 use autokernel_ops::matmul::problem::Layout;
 
 use super::RowFunction;
-use super::matmul_body::{Tables, matmul_body, matmul_body_from, refused};
+use super::matmul_body::{GroupScales, Tables, matmul_body_from, refused};
 use crate::{AnyView, Argument, Result};
 
-/// As [`matmul_body`], for each product of a batch: `batched` tells of which arguments each has its own.
+/// As [`matmul_body_with`](super::matmul_body_with), for each product of a batch: `batched` tells of which arguments each has its own.
 ///
 /// # Errors
-/// As [`matmul_body`].
+/// As [`matmul_body`](super::matmul_body).
 pub fn matmul_body_of_batch(
     arguments: &mut [Argument<'_>],
-    batched: &[bool],
+    (batched, tables): (&[bool], Tables<'_>),
     factors: &[usize],
     layout: Layout,
     kinds: &[Kind],
     row: RowFunction,
 ) -> Result<()> {
-    let kinds_of_all = kinds_of_all(arguments.len(), None, factors, kinds);
+    let kinds_of_all = kinds_of_all(arguments.len(), None, (factors, &tables.operands()), kinds);
     let outputs = arguments.iter().filter(|argument| matches!(argument, Argument::Write(_)));
     let products = outputs.map(|output| output.layout().shape()[1]).next().unwrap_or(0);
     for product in 0..products {
@@ -30,7 +30,7 @@ pub fn matmul_body_of_batch(
         };
         let of_all = arguments.iter_mut().zip(&kinds_of_all).zip(batched);
         let mut arguments = of_all.map(of_product).collect::<Result<Vec<_>>>()?;
-        matmul_body(&mut arguments, factors, layout, kinds, row)?;
+        matmul_body_from(0, &mut arguments, (factors, tables), layout, kinds, row)?;
     }
     Ok(())
 }
@@ -46,26 +46,39 @@ pub enum Groups {
     AlongK,
 }
 
-/// As [`matmul_body`], for each group of rows: argument number `sizes` says which they are, and each has its own of those that are
-/// `batched`.
+/// As [`matmul_body_with`](super::matmul_body_with), for each group of rows: argument number `sizes` says which they are, and each has its
+/// own of those that are `batched`.
 ///
 /// # Errors
-/// As [`matmul_body`].
+/// As [`matmul_body`](super::matmul_body).
 pub fn matmul_body_of_groups(
     arguments: &mut [Argument<'_>],
     (groups, sizes): (Groups, usize),
-    batched: &[bool],
+    (batched, tables): (&[bool], Tables<'_>),
     factors: &[usize],
     layout: Layout,
     kinds: &[Kind],
     row: RowFunction,
 ) -> Result<()> {
-    let kinds_of_all = kinds_of_all(arguments.len(), Some(sizes), factors, kinds);
+    let of_tables = tables.operands();
+    let kinds_of_all = kinds_of_all(arguments.len(), Some(sizes), (factors, &of_tables), kinds);
     let a = factors.first().and_then(|factor| arguments.get(*factor)).ok_or_else(refused)?;
     let rows = groups.rows(numbers(arguments.get(sizes).ok_or_else(refused)?)?, of_a(a, layout, groups));
-    let parts = Parts { groups, factors, transposes_a: layout.transpose_a() };
+    let of_a = tables.blocks.and_then(|(operands, _)| operands.first().copied());
+    let parts = Parts { groups, factors, tables: &of_tables, of_a, transposes_a: layout.transpose_a() };
     // As they are numbered without the sizes.
-    let numbered: Vec<usize> = factors.iter().map(|factor| factor - usize::from(*factor > sizes)).collect();
+    let without_sizes = |number: usize| number - usize::from(number > sizes);
+    let numbered: Vec<usize> = factors.iter().map(|factor| without_sizes(*factor)).collect();
+    let scales = tables.scales.iter().map(|&GroupScales { scales, zeros, group }| GroupScales {
+        scales: without_sizes(scales),
+        zeros: zeros.map(without_sizes),
+        group,
+    });
+    let scales: Vec<GroupScales> = scales.collect();
+    let blocks: Option<(Vec<usize>, usize)> =
+        tables.blocks.map(|(operands, block)| (operands.iter().map(|it| without_sizes(*it)).collect(), block));
+    let blocks = blocks.as_ref().map(|(operands, block)| (&operands[..], *block));
+    let tables = Tables { scales: &scales, blocks, ..tables };
     for (group, rows) in rows.into_iter().enumerate() {
         let of_group = |((argument, kind), is_batched): ((_, &Kind), &bool)| {
             if *is_batched { of_product(argument, *kind, group) } else { all(argument) }
@@ -76,7 +89,7 @@ pub fn matmul_body_of_groups(
         let cut = others.map(|(number, (argument, kind))| cut(argument, parts.cut(number, *kind), rows.clone()));
         let mut arguments = cut.collect::<Result<Vec<_>>>()?;
         let first_row = if groups == Groups::OfRows { rows.start } else { 0 };
-        matmul_body_from(first_row, &mut arguments, (&numbered, Tables::default()), layout, kinds, row)?;
+        matmul_body_from(first_row, &mut arguments, (&numbered, tables), layout, kinds, row)?;
     }
     Ok(())
 }
@@ -123,6 +136,9 @@ enum Cut {
 struct Parts<'f> {
     groups: Groups,
     factors: &'f [usize],
+    tables: &'f [usize],
+    /// The scales of blocks of the first factor.
+    of_a: Option<usize>,
     transposes_a: bool,
 }
 
@@ -133,6 +149,8 @@ impl Parts<'_> {
         match self.groups {
             Groups::AlongK if is_factor => Cut::Rows,
             Groups::AlongK => Cut::Nowhere,
+            _ if self.of_a == Some(number) => Cut::Rows,
+            _ if self.tables.contains(&number) => Cut::Nowhere,
             _ if is_factor && !is_first => Cut::Nowhere,
             _ if is_first && self.transposes_a => Cut::Columns,
             _ if kind == Kind::Matrix => Cut::Rows,
@@ -142,11 +160,16 @@ impl Parts<'_> {
     }
 }
 
-/// What each argument is indexed by; factors are matrices.
-fn kinds_of_all(count: usize, offsets: Option<usize>, factors: &[usize], kinds: &[Kind]) -> Vec<Kind> {
+/// What each argument is indexed by; factors are matrices, and so are their scales.
+fn kinds_of_all(
+    count: usize,
+    offsets: Option<usize>,
+    (factors, tables): (&[usize], &[usize]),
+    kinds: &[Kind],
+) -> Vec<Kind> {
     let mut others = kinds.iter();
     let kind = |number| match number {
-        number if factors.contains(&number) => Some(Kind::Matrix),
+        number if factors.contains(&number) || tables.contains(&number) => Some(Kind::Matrix),
         number if Some(number) == offsets => Some(Kind::Index),
         _ => others.next().copied(),
     };

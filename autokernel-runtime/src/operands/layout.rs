@@ -125,10 +125,14 @@ impl Layout {
     }
 
     /// The layout of what one product of a batch has of an operand of that kind, and the range of this layout's elements that it
-    /// spans: a matrix, or one of the rows that hold one for each.
+    /// spans: a matrix, one of the rows that hold one for each, or one of the numbers of a row.
     pub fn of_product(&self, number: usize, kind: Kind) -> Result<(Self, Range<usize>)> {
         let range = number..number.saturating_add(1);
-        if kind == Kind::Matrix { self.matrices(range) } else { self.rows(range) }
+        match kind {
+            Kind::Matrix => self.matrices(range),
+            Kind::DeviceScalar => self.columns(range),
+            _ => self.rows(range),
+        }
     }
 
     const fn of_heads(shape: [usize; 4], strides: [usize; 3]) -> Self {

@@ -34,6 +34,8 @@ pub use number::Number;
 pub use packed::{i4x2, pack, quantise, quantise_with_zeros, unpack};
 pub use page_table::{PageTable, PageTableView};
 pub use scalar::{Scalar, ScalarView, ScalarViewMut};
-pub use vector::{Column, ColumnView, ColumnViewMut, Row, RowView, RowViewMut};
+pub use vector::{
+    Column, ColumnView, ColumnViewMut, Row, RowView, RowViewMut, ScalarBatch, ScalarBatchView, ScalarBatchViewMut,
+};
 pub use vector_batch::{ColumnBatch, ColumnBatchView, RowBatch, RowBatchView};
 pub use view::{MatrixView, MatrixViewMut};

@@ -1,4 +1,4 @@
-//! Operands of one axis: what a matrix has once a column, and what it has once a row.
+//! Operands of one axis: what a matrix has once a column, what it has once a row, and what each matrix of a batch has once.
 
 use std::fmt;
 use std::ops::RangeBounds;
@@ -297,4 +297,17 @@ vector! {
     /// # Ok::<(), autokernel_runtime::Error>(())
     /// ```
     Column, ColumnView, ColumnViewMut
+}
+
+vector! {
+    /// One number for each matrix of a batch, or each group of rows, on the CPU or on a GPU: the scale of each expert's weights.
+    ///
+    /// ```
+    /// use autokernel_runtime::{Device, ScalarBatch};
+    ///
+    /// let scales = ScalarBatch::from_slice(&Device::cpu(), &[0.5f32, 0.25])?;
+    /// assert_eq!(scales.len(), 2);
+    /// # Ok::<(), autokernel_runtime::Error>(())
+    /// ```
+    ScalarBatch, ScalarBatchView, ScalarBatchViewMut
 }

@@ -5,14 +5,13 @@ use autokernel_core::{Dtype, Role};
 use super::behind::behind_reductions;
 use super::class::BodyClass;
 use super::written::Written;
-use super::{joined, made_scales, rotations, zeros};
+use super::{joined, made_scales, rotations, scales, zeros};
 use crate::body::check::Checker;
 use crate::body::{Body, Complaint, ELEMENTS, FP8, InPlace, Kind, Operand, Place, Reduction, Rotated, Step};
 use crate::expr::Axis;
-use crate::matmul::block_scales::SCALED;
 use crate::matmul::inputs::{INPUTS, in_words, not_multiplied};
 use crate::matmul::many::Many;
-use crate::matmul::weights::{SCALES, Weights};
+use crate::matmul::weights::Weights;
 
 /// Every mistake; none in a body that can be compiled.
 pub fn complaints(written: &Written) -> Vec<Complaint> {
@@ -22,7 +21,7 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
         checker.bind(Place::Function, sum, true);
     }
     factors(&mut checker, written);
-    scales(&mut checker, written);
+    scales::check(&mut checker, written);
     zeros::check(&mut checker, written);
     batch(&mut checker, written);
     for (at, operand) in body.operands.iter().enumerate() {
@@ -130,117 +129,12 @@ pub fn may_stand_beside(input: Dtype) -> String {
     }
 }
 
-/// What scales ask for: of groups a matrix of their own beside whole numbers, of blocks one for each factor.
-fn scales<'b>(checker: &mut Checker<'b>, written: &'b Written) {
-    let operands = &written.body.operands;
-    if written.product.a_scales.is_some() {
-        return scales_of_blocks(checker, written);
-    }
-    let second = written.second.as_ref().map(|second| (&second.b, &second.scales));
-    let products = [(&written.product.b, &written.product.scales)].into_iter().chain(second);
-    let dtype_of = |name: &str| operands.iter().find(|operand| operand.name == name).map(|operand| operand.dtype);
-    let input = dtype_of(&written.product.a);
-    let number_of_scaled = products.clone().filter(|(_, scales)| scales.is_some()).count();
-    if number_of_scaled == 1 && written.second.is_some() {
-        checker.complain(Place::Function, "the second factors of both products have scales of groups, or neither has");
-    }
-    let of_scales: Vec<Dtype> = written.scales().filter_map(dtype_of).collect();
-    if let [left, right] = of_scales[..]
-        && left != right
-    {
-        checker.complain(
-            Place::Function,
-            format!("scales of the two products hold {left} and {right}; give both the same type"),
-        );
-    }
-    for (b, scales) in products {
-        let (Some(name), Some(input), Some(dtype)) = (scales, input, dtype_of(b)) else { continue };
-        let found = operands.iter().enumerate().find(|(_, operand)| operand.name == *name);
-        let Some((at, Operand { kind: Kind::Matrix, role: Role::Input, dtype: of_scale, batched: false, .. })) = found
-        else {
-            let place = found.map_or(Place::Function, |(at, _)| Place::Operand(at));
-            checker.complain(
-                place,
-                format!("scales of groups are a matrix that is read, `[k / group, n]`: `{name}: &Matrix<f16>`"),
-            );
-            continue;
-        };
-        if !SCALES.contains(of_scale) {
-            checker.complain(Place::Operand(at), format!("scales of groups are {}", in_words(&SCALES)));
-        }
-        if dtype == input {
-            let message = format!(
-                "`{b}` holds {dtype}, as the first factor does: scales of groups are of {}; of blocks of {} both factors have \
-                 them, `dot(x * x_scales, ({b} * {name}).t())`",
-                in_words(Weights::beside(Dtype::Bf16)),
-                in_words(&SCALED)
-            );
-            checker.complain(Place::Operand(at), message);
-        }
-        if written.factors().any(|factor| factor == name) || written.scales().filter(|other| other == name).count() > 1
-        {
-            checker.complain(
-                Place::Operand(at),
-                format!("`{name}` has one place in a kernel; pass it twice, under two names"),
-            );
-        }
-        if operands.iter().any(|operand| operand.batched || operand.kind == Kind::Index) {
-            let message =
-                format!("`{name}` is of one product, and there are many here; scale columns by a `Row` instead");
-            checker.complain(Place::Operand(at), message);
-        }
-    }
-}
-
-/// Both factors of a product have scales of blocks, f32 matrices of their own.
-fn scales_of_blocks<'b>(checker: &mut Checker<'b>, written: &'b Written) {
-    let operands = &written.body.operands;
-    let found = |name: &str| operands.iter().enumerate().find(|(_, operand)| operand.name == name);
-    if let Some((at, operand)) = found(&written.product.a).filter(|(_, operand)| !SCALED.contains(&operand.dtype)) {
-        let message = format!(
-            "`{}` holds {}, and scales within `dot` are of blocks of {}; scale the product behind it",
-            operand.name,
-            operand.dtype,
-            in_words(&SCALED)
-        );
-        return checker.complain(Place::Operand(at), message);
-    }
-    let names: Vec<&str> = written.all_scales().collect();
-    if names.len() != written.factors().count() {
-        let message = "each factor has scales of blocks, or none has: `dot(x * x_scales, (w * w_scales).t())`";
-        checker.complain(Place::Function, message);
-    }
-    for (number, name) in names.iter().enumerate() {
-        let shape = if number == 0 { "[m, k / block]" } else { "[n / block, k / block]" };
-        let found = found(name);
-        let Some((at, Operand { kind: Kind::Matrix, role: Role::Input, dtype: Dtype::F32, batched: false, .. })) =
-            found
-        else {
-            let place = found.map_or(Place::Function, |(at, _)| Place::Operand(at));
-            checker.complain(
-                place,
-                format!("scales of blocks are a matrix of f32 that is read, `{shape}`: `{name}: &Matrix<f32>`"),
-            );
-            continue;
-        };
-        let is_twice = written.factors().any(|factor| factor == *name) || names[..number].contains(name);
-        if is_twice {
-            let message = format!("`{name}` has one place in a kernel; pass it twice, under two names");
-            checker.complain(Place::Operand(at), message);
-        }
-        if operands.iter().any(|operand| operand.batched || operand.kind == Kind::Index) {
-            let message =
-                format!("`{name}` is of one product, and there are many here; scale rows by a `Column` instead");
-            checker.complain(Place::Operand(at), message);
-        }
-    }
-}
-
 /// Whether a launch computes many products is what a factor says, and all else follows; with an index, which rows belong to which.
 fn batch(checker: &mut Checker<'_>, written: &Written) {
     let operands = &written.body.operands;
     let factors: Vec<&str> = written.factors().collect();
     let is_factor = |operand: &Operand| factors.contains(&operand.name.as_str());
+    let is_table = |operand: &Operand| written.all_scales().any(|scales| scales == operand.name);
     let has_batch = operands.iter().any(|operand| operand.batched && is_factor(operand));
     let many = BodyClass::of(written).many();
     for (at, operand) in operands.iter().enumerate() {
@@ -252,7 +146,11 @@ fn batch(checker: &mut Checker<'_>, written: &Written) {
                 "with an `Index` each group of rows has its own `{}`; write a `Batch`, of a matrix for each group",
                 operand.name
             ),
-            (Many::Groups, true) if !is_factor(operand) && operand.kind != Kind::Row => {
+            (Many::Groups, true)
+                if !is_factor(operand)
+                    && !is_table(operand)
+                    && !matches!(operand.kind, Kind::Row | Kind::DeviceScalar) =>
+            {
                 format!(
                     "rows of all groups lie in one matrix: write a `{one}`, which has them all, not a `{container}`"
                 )

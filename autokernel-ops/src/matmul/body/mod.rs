@@ -12,6 +12,7 @@ pub(super) mod print_rotations;
 mod print_rows;
 mod rotations;
 mod rows;
+mod scales;
 mod written;
 mod zeros;
 

@@ -2,6 +2,7 @@
 
 use autokernel_core::Role;
 
+use super::scales;
 use super::written::Written;
 use crate::body::check::Checker;
 use crate::body::{Kind, Operand, Place};
@@ -11,6 +12,7 @@ use crate::matmul::weights::ZERO;
 pub fn check(checker: &mut Checker<'_>, written: &Written) {
     let operands = &written.body.operands;
     let zeros: Vec<&str> = written.zeros().collect();
+    let weights: Vec<&str> = written.factors().skip(1).collect();
     if zeros.is_empty() {
         return;
     }
@@ -25,14 +27,16 @@ pub fn check(checker: &mut Checker<'_>, written: &Written) {
     }
     for (number, name) in zeros.iter().enumerate() {
         let found = operands.iter().enumerate().find(|(_, operand)| operand.name == *name);
-        let Some((at, Operand { kind: Kind::Matrix, role: Role::Input, dtype: ZERO, batched: false, .. })) = found
-        else {
+        let Some((at, Operand { kind: Kind::Matrix, role: Role::Input, dtype: ZERO, .. })) = found else {
             let place = found.map_or(Place::Function, |(at, _)| Place::Operand(at));
             let message =
                 format!("zero points of groups are a matrix that is read, `[k / group, n]`: `{name}: &Matrix<{ZERO}>`");
             checker.complain(place, message);
             continue;
         };
+        if let Some(weights) = weights.get(number) {
+            scales::as_many_as_factor(checker, written, (name, at), weights);
+        }
         let is_twice =
             written.factors().chain(written.scales()).any(|other| other == *name) || zeros[..number].contains(name);
         if is_twice {

@@ -35,5 +35,5 @@ pub fn takes_factors(class: &Class, arch: Arch) -> bool {
 pub fn serves(class: &Class, arch: Arch) -> bool {
     let columns = class.columns_of_c(MOST_COLUMNS_OF_A_WARP);
     let holds_blocks = class.made().is_none_or(|made| columns.is_multiple_of(made.block));
-    takes_factors(class, arch) && class.holds_partners(columns) && holds_blocks
+    takes_factors(class, arch) && !class.has_scales_of_each() && class.holds_partners(columns) && holds_blocks
 }

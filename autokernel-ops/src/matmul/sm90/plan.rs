@@ -7,7 +7,7 @@ use super::operand_load::OperandLoad;
 use super::{Mode, SWIZZLE_BYTES, Sm90Schedule, UNSWIZZLED, WARPS_PER_WARPGROUP, groups, panel_k, tile_k};
 use crate::body;
 use crate::matmul::block_scales::AT_ONCE;
-use crate::matmul::plan::{A_SCALES, Operands, SCALES, ZEROS, field, pointer, raster};
+use crate::matmul::plan::{A_SCALES, Operands, field, pointer, raster};
 use crate::matmul::problem::Class;
 use crate::source::{Constant, boolean, int};
 
@@ -120,9 +120,7 @@ fn maps_of_scales(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -
     }
     let columns = class.columns_of_c(schedule.tile_n);
     let tile = TileBox { rows: groups(class), columns, swizzle: UNSWIZZLED };
-    let named = [(SCALES, &operands.scales), (ZEROS, &operands.zeros)];
-    let named = named.into_iter().flat_map(|(names, of)| names.into_iter().zip(of));
-    named.map(|(name, &operand)| map(name, operand, tile)).collect()
+    operands.tables().map(|(name, operand)| map(name, operand, tile)).collect()
 }
 
 /// The constants of CUDA's `struct Schedule`: the knobs that make an image, and what the launch needs too.

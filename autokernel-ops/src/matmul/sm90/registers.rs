@@ -49,8 +49,10 @@ pub(super) fn held_with_blocks(s: &S, class: &Class) -> u32 {
     s.accumulators() + (if overlaps { 2 } else { 1 }) * (s.width().min(128) / 2 + scales)
 }
 
+/// Of many products the producer seeks their scales too, and has the registers for that where it hands none to a second consumer.
 pub(super) fn max_with_blocks(s: &S, class: &Class) -> u32 {
     let limit: u32 = match (s.consumers, s.cluster_m * s.cluster_n) {
+        (2.., _) if class.many() != Many::One => 0,
         (3, _) => 120,
         (2, _) if s.splits && s.swap_ab => 192,
         (_, 1) => 200,

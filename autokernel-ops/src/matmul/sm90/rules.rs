@@ -197,11 +197,12 @@ pub const RULES: &[Rule<S, Class>] = &[
         name: "block_scales_fit_registers",
         words: "of scales of blocks, accumulators, half of the width of wgmma up to 64, and the scales that a lane holds, both twice where a \
                 consumer has one block of 64 by up to 128, are at most 200, in clusters 196, of two consumers with splits and swap_ab 192, of three 120, with a body less what \
-                it needs beyond 32",
+                it needs beyond 32; of many products consumers is 1",
         holds: |s, class, _| class.block.is_none() || held_with_blocks(s, class) <= max_with_blocks(s, class),
         reason: |s, class, _| {
             let (held, limit) = (held_with_blocks(s, class), max_with_blocks(s, class));
-            format!("{held} registers of accumulators and scales, and {limit} fit; take a smaller tile")
+            let smaller = if limit == 0 { "one consumer" } else { "a smaller tile" };
+            format!("{held} registers of accumulators and scales, and {limit} fit; take {smaller}")
         },
     },
     Rule {

@@ -50,6 +50,21 @@ struct Geometry<BlockScaled<Problem>, Schedule, kProductsSummed>
 
 namespace scales {
 
+// Which scales the product of a tile has, of rows by their tensor map and of columns by the first one's address: all products have the
+// same ones, but where sm90_block_scales_batch.cuh says otherwise.
+template <typename Args, typename = void>
+struct RowsOf {
+  template <typename Place>
+  __device__ __forceinline__ static OnlyMatrix matrix(const Args&, const Place&) {
+    return {};
+  }
+};
+template <typename Args, typename = void>
+struct ColumnsOf {
+  template <int kProducts, typename Place>
+  __device__ __forceinline__ static void find(const float* (&)[kProducts], const Args&, const Place&) {}
+};
+
 // The scales of B of the blocks that a tile meets, four along K at a time: requested long before they are used. Beyond the last block
 // there are zeros.
 template <typename G, typename Args>
@@ -108,6 +123,7 @@ __device__ __forceinline__ void produce(const Args& args,
   for (int number = walk.first(); number < walk.count(); number += walk.stride()) {
     const auto [tile, k_blocks] = walk.step(number);
     const auto origin = walk.origin(tile);
+    scales::ColumnsOf<Args>::find(of_columns.first, args, origin);
     of_columns.load(origin.n, scales::first_of_four(k_blocks.first));
 #pragma unroll 1  // the producer has few registers, and a known K tempts the compiler
     for (int step = 0; step < k_blocks.count; ++step) {
@@ -129,7 +145,7 @@ __device__ __forceinline__ void produce(const Args& args,
       }
       // Each CTA of a cluster loads its own: they are few.
       if (brings_scales) {
-        ptx::tma_load(args.a_scales_map, slot.of_rows(), full, four, origin.m);
+        scales::RowsOf<Args>::matrix(args, origin).load(args.a_scales_map, slot.of_rows(), full, four, origin.m);
         const int next = four + scales::kAtOnce;
         if (next < k_blocks.first + k_blocks.count) of_columns.load(origin.n, next);
         slots.advance();

@@ -63,6 +63,18 @@ struct Stage {
 template <typename Problem, typename Schedule>
 constexpr bool kGivesPanelsBack = kNumbers<typename Problem::Weight> > 1 && Schedule::kTileM > kMostColumnsByWarps;
 
+// The matrices of scales and zero points that a tile's product has, by their tensor maps: all products have the same ones, but where
+// sm90_weights_batch.cuh says otherwise.
+template <typename Args, typename = void>
+struct TablesOf {
+  template <typename Place>
+  __device__ __forceinline__ TablesOf(const Args&, const Place&) {}
+  __device__ __forceinline__ static OnlyMatrix scales() { return {}; }
+  __device__ __forceinline__ static OnlyMatrix scales2() { return {}; }
+  __device__ __forceinline__ static OnlyMatrix zeros() { return {}; }
+  __device__ __forceinline__ static OnlyMatrix zeros2() { return {}; }
+};
+
 // The schedule as factors of 16 bits alone would have it, by which all that does not lie in a stage is worked out.
 template <typename Problem, typename Schedule>
 struct OfOneType : Schedule {
@@ -143,6 +155,7 @@ __device__ __forceinline__ void produce(const Args& args,
   for (int number = walk.first(); number < walk.count(); number += walk.stride()) {
     const auto [tile, k_blocks] = walk.step(number);
     const auto origin = walk.origin(tile);
+    const weights::TablesOf<Args> tables(args, origin);
 #pragma unroll 1  // the producer has few registers, and a known K tempts the compiler
     for (int block = k_blocks.first; block < k_blocks.first + k_blocks.count; ++block) {
       const int stage = cursor.stage;
@@ -156,15 +169,17 @@ __device__ __forceinline__ void produce(const Args& args,
         load_b<G>(args.b2_map, origin.b2(), shared.second_b(stage), full, origin.n, unit, walk.m_in_cluster);
       }
       if constexpr (G::kGroup > 0) {
-        ptx::tma_load(args.scales_map, G::Scales::template at<G>(shared, stage, 0), full, origin.n, k / G::kGroup);
+        const int group = k / G::kGroup;
+        tables.scales().load(args.scales_map, G::Scales::template at<G>(shared, stage, 0), full, origin.n, group);
         if constexpr (kProducts == 2) {
-          ptx::tma_load(args.scales2_map, G::Scales::template at<G>(shared, stage, 1), full, origin.n, k / G::kGroup);
+          tables.scales2().load(args.scales2_map, G::Scales::template at<G>(shared, stage, 1), full, origin.n, group);
         }
-      }
-      if constexpr (G::kZeros) {
-        ptx::tma_load(args.zeros_map, G::Stage::zeros(shared.b(stage), 0, G::kColumns), full, origin.n, k / G::kGroup);
-        if constexpr (kProducts == 2) {
-          ptx::tma_load(args.zeros2_map, G::Stage::zeros(shared.b(stage), 1, G::kColumns), full, origin.n, k / G::kGroup);
+        if constexpr (G::kZeros) {
+          const uint32_t b = shared.b(stage);
+          tables.zeros().load(args.zeros_map, G::Stage::zeros(b, 0, G::kColumns), full, origin.n, group);
+          if constexpr (kProducts == 2) {
+            tables.zeros2().load(args.zeros2_map, G::Stage::zeros(b, 1, G::kColumns), full, origin.n, group);
+          }
         }
       }
 #pragma unroll
