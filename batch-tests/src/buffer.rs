@@ -3,7 +3,7 @@
 use autokernel::cudarc::driver::CudaSlice;
 use autokernel::{
     Argument, BatchView, BatchViewMut, Device, Dtype, Element, IndexView, MatrixView, MatrixViewMut, Result, Role,
-    bf16, e4m3, e5m2, f16,
+    bf16, e4m3, e5m2, f16, i4x2, unpack,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -13,7 +13,7 @@ use crate::place::Place;
 /// What inputs hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// Uniform in [−1, 1).
+    /// Uniform in [−1, 1), of whole numbers in the range of their type.
     Uniform,
     /// Integers in −2..=2, whose sums are exact.
     Integers,
@@ -33,6 +33,8 @@ pub enum Buffer {
     E5m2(Typed<e5m2>),
     /// Of `i8`.
     I8(Typed<i8>),
+    /// Of `i4x2`.
+    I4x2(Typed<i4x2>),
     /// Where groups begin.
     Offsets(Offsets),
 }
@@ -64,21 +66,36 @@ enum Memory<T> {
 /// Whether anything may depend on a row of a matrix.
 type IsRead<'r> = &'r dyn Fn(usize, usize) -> bool;
 
-/// A NaN where the type has one: what lies around an operand, and in outputs before a launch.
+/// A NaN where the type has one, else a number that is large: what lies around an operand, and in outputs before a launch.
 fn poison<T: Element>() -> T {
-    T::from_f32(f32::NAN)
+    let none = T::from_f32(f32::NAN);
+    if none.to_f32().is_nan() { none } else { T::from_f32(LARGE) }
+}
+
+const LARGE: f32 = 101.0;
+
+/// An element of those values.
+fn drawn<T: Element>(rng: &mut StdRng, values: Values) -> T {
+    match (values, T::DTYPE) {
+        (Values::Uniform, Dtype::I8) => T::from_f32(f32::from(rng.random::<i8>())),
+        (Values::Uniform, _) => T::from_f32(rng.random_range(-1.0f32..1.0)),
+        (Values::Integers, _) => T::from_f32(f32::from(rng.random_range(-2i8..=2))),
+    }
 }
 
 impl<T: Element> Typed<T> {
-    fn new(device: &Device, place: Place, drawn: Option<(Values, u64)>, is_read: IsRead<'_>) -> Result<Self> {
+    fn new(
+        device: &Device,
+        place: Place,
+        seed: Option<u64>,
+        is_read: IsRead<'_>,
+        mut draw: impl FnMut(&mut StdRng) -> T,
+    ) -> Result<Self> {
         let mut before = vec![poison::<T>(); place.buffer_len()];
-        if let Some((values, seed)) = drawn {
+        if let Some(seed) = seed {
             let mut rng = StdRng::seed_from_u64(seed);
             for (at, _) in place.places().filter(|(_, [matrix, row])| is_read(*matrix, *row)) {
-                before[at] = T::from_f32(match values {
-                    Values::Uniform => rng.random_range(-1.0f32..1.0),
-                    Values::Integers => f32::from(rng.random_range(-2i8..=2)),
-                });
+                before[at] = draw(&mut rng);
             }
         }
         let memory = match device.stream() {
@@ -149,6 +166,7 @@ macro_rules! of_typed {
             Buffer::E4m3($inner) => $value,
             Buffer::E5m2($inner) => $value,
             Buffer::I8($inner) => $value,
+            Buffer::I4x2($inner) => $value,
             Buffer::Offsets(_) => $of_offsets,
         }
     };
@@ -169,15 +187,38 @@ impl Buffer {
         drawn: Option<(Values, u64)>,
         is_read: IsRead<'_>,
     ) -> Result<Self> {
+        fn typed<T: Element>(
+            device: &Device,
+            place: Place,
+            (values, seed): (Values, Option<u64>),
+            is_read: IsRead<'_>,
+        ) -> Result<Typed<T>> {
+            Typed::new(device, place, seed, is_read, |rng| self::drawn(rng, values))
+        }
+        let (values, seed) = drawn.unzip();
+        let drawn = (values.unwrap_or(Values::Integers), seed);
         Ok(match dtype {
-            Dtype::Bf16 => Buffer::Bf16(Typed::new(device, place, drawn, is_read)?),
-            Dtype::F16 => Buffer::F16(Typed::new(device, place, drawn, is_read)?),
-            Dtype::F32 => Buffer::F32(Typed::new(device, place, drawn, is_read)?),
-            Dtype::E4m3 => Buffer::E4m3(Typed::new(device, place, drawn, is_read)?),
-            Dtype::E5m2 => Buffer::E5m2(Typed::new(device, place, drawn, is_read)?),
-            Dtype::I8 => Buffer::I8(Typed::new(device, place, drawn, is_read)?),
-            Dtype::I4x2 | Dtype::I32 => panic!("no operand of a product's elements"),
+            Dtype::Bf16 => Buffer::Bf16(typed(device, place, drawn, is_read)?),
+            Dtype::F16 => Buffer::F16(typed(device, place, drawn, is_read)?),
+            Dtype::F32 => Buffer::F32(typed(device, place, drawn, is_read)?),
+            Dtype::E4m3 => Buffer::E4m3(typed(device, place, drawn, is_read)?),
+            Dtype::E5m2 => Buffer::E5m2(typed(device, place, drawn, is_read)?),
+            Dtype::I8 => Buffer::I8(typed(device, place, drawn, is_read)?),
+            Dtype::I4x2 => {
+                let any = |rng: &mut StdRng| i4x2::from_bits(rng.random());
+                Buffer::I4x2(Typed::new(device, place, seed, is_read, any)?)
+            }
+            Dtype::I32 => panic!("no operand of a product's elements"),
         })
+    }
+
+    /// Zero points of numbers of 4 bits, and one beyond: filled by a seed.
+    ///
+    /// # Errors
+    /// The device has no memory for them.
+    pub fn of_zeros(device: &Device, place: Place, seed: u64) -> Result<Self> {
+        let zero = |rng: &mut StdRng| rng.random_range(-8..=8);
+        Ok(Buffer::I8(Typed::new(device, place, Some(seed), &|_, _| true, zero)?))
     }
 
     /// Numbers of rows.
@@ -207,6 +248,10 @@ impl Buffer {
 
     /// The operand's elements, and whether something beside what a launch may write has changed: where in the buffer.
     pub fn after(&self, role: Role) -> (Vec<f64>, Option<usize>) {
+        if let Buffer::I4x2(packed) = self {
+            let elements: Vec<i4x2> = packed.place.elements().map(|at| packed.before[at]).collect();
+            return (unpack(&elements).into_iter().map(f64::from).collect(), packed.after(role).1);
+        }
         of_typed!(self, it => it.after(role), (Vec::new(), None))
     }
 }

@@ -55,7 +55,8 @@ pub fn check_of(
     let report = |reason: String| format!("{problem}, {case:?}, {device}: {reason}");
     let shapes: Vec<[usize; 3]> = shapes(problem, body, &case.extents);
     let (mut rng, operands) = (StdRng::seed_from_u64(case.seed), body.operands());
-    let places = operands.iter().zip(&shapes).map(|(operand, &shape)| place(&mut rng, operand, shape));
+    let places =
+        operands.iter().zip(&shapes).map(|(operand, &shape)| place(&mut rng, operand, in_memory(operand, shape)));
     let places: Vec<Place> = places.collect();
     let sizes = match numbers {
         Some(numbers) => Sizes::of(problem.many(), &case.extents, numbers),
@@ -77,7 +78,7 @@ pub fn check_of(
 
 fn place(rng: &mut StdRng, operand: &Operand, shape: [usize; 3]) -> Place {
     match (operand.kind, operand.batched) {
-        (Kind::Scalar | Kind::DeviceScalar | Kind::Index, _) => Place::dense(shape),
+        (Kind::Scalar | Kind::DeviceScalar | Kind::Index, false) => Place::dense(shape),
         (Kind::Matrix, true) => Place::random(rng, shape, operand.role == Role::Input),
         // Matrices of a batch are rows here.
         _ => {
@@ -87,16 +88,31 @@ fn place(rng: &mut StdRng, operand: &Operand, shape: [usize; 3]) -> Place {
     }
 }
 
+/// That of what lies in memory: elements may hold two numbers, and one number for each of a batch is a row.
+fn in_memory(operand: &Operand, [matrices, rows, columns]: [usize; 3]) -> [usize; 3] {
+    match operand.kind {
+        Kind::DeviceScalar => [1, 1, matrices],
+        _ => [matrices, rows, columns / operand.dtype.numbers() as usize],
+    }
+}
+
 /// Matrices, rows and columns of each operand.
 fn shapes(problem: &Problem, body: &Body, extents: &Extents) -> Vec<[usize; 3]> {
     let ([m, n, k], batch) = (matmul::sizes(extents).map(|size| size as usize), matmul::matrices(extents) as usize);
     let factors = body.factors();
+    let (tables, group) = ([body.scales(), body.zeros()].concat(), problem.class().group().unwrap_or(1) as usize);
+    let block = problem.block.map_or(1, |block| block as usize);
     let shape = |(at, operand): (u8, &Operand)| {
         let [rows, columns] = match (operand.kind, factors.iter().position(|factor| *factor == at)) {
             (Kind::Matrix, Some(0)) if problem.layout.transpose_a() => [k, m],
             (Kind::Matrix, Some(0)) => [m, k],
             (Kind::Matrix, Some(_)) if problem.layout.transpose_b() => [n, k],
             (Kind::Matrix, Some(_)) => [k, n],
+            (Kind::Matrix, None) if body.a_scales() == Some(at) => [m, k.div_ceil(block)],
+            (Kind::Matrix, None) if tables.contains(&at) && problem.block.is_some() => {
+                [n.div_ceil(block), k.div_ceil(block)]
+            }
+            (Kind::Matrix, None) if tables.contains(&at) => [k / group, n],
             (Kind::Matrix, None) => [m, n],
             (Kind::Row, _) => [1, n],
             (Kind::Column, _) => [1, m],
@@ -117,11 +133,14 @@ fn run(
     launch: impl Fn(&mut [Argument<'_>]) -> Result<()>,
 ) -> std::result::Result<Vec<Vec<f64>>, String> {
     let failed = |error: autokernel::Error| error.to_string();
-    let (operands, in_groups) = (body.operands(), in_groups(body));
+    let (operands, in_groups, zeros) = (body.operands(), in_groups(body), body.zeros());
     let buffer = |(at, (operand, &place)): (usize, (&Operand, &Place))| {
         let drawn = (operand.role == Role::Input).then_some((case.values, case.seed.wrapping_mul(31) + at as u64));
         if operand.kind == Kind::Index {
             return Buffer::of_offsets(device, &sizes.numbers);
+        }
+        if let Some((_, seed)) = drawn.filter(|_| zeros.iter().any(|zeros| usize::from(*zeros) == at)) {
+            return Buffer::of_zeros(device, place, seed);
         }
         // Rows of none are NaN in two of three cases: one that is summed shows then, and one that is stored in the others.
         let hides = !case.seed.is_multiple_of(3) && in_groups.contains(&at);
@@ -164,6 +183,8 @@ fn judge(
     values: &[Vec<f64>],
 ) -> std::result::Result<(), String> {
     let (factors, operands) = (body.factors().into_iter().map(usize::from).collect::<Vec<_>>(), body.operands());
+    let (scales, zeros, of_a) = (body.scales(), body.zeros(), body.a_scales());
+    let group = problem.class().group().unwrap_or(1) as usize;
     let outputs: Vec<usize> = (0..operands.len()).filter(|&at| operands[at].role == Role::Output).collect();
     let ([batch, m, n], k) = (shapes[outputs[0]], shapes[factors[0]][2]);
     // A matrix of an operand, and what of it lies there.
@@ -187,18 +208,33 @@ fn judge(
                 continue;
             };
             let depth = sizes.depth(product);
-            let accumulated = accumulated(problem.input, depth.len());
+            let accumulated = accumulated(problem, depth.len());
             let a = of(factors[0], product);
             let a = |of_k: usize| if problem.layout.transpose_a() { a[of_k * m + row] } else { a[row * k + of_k] };
-            let sum = |b: &usize| {
+            let sum = |(number, b): (usize, &usize)| {
                 let b = of(*b, product);
                 let at = |of_k: usize| {
                     if problem.layout.transpose_b() { b[column * k + of_k] } else { b[of_k * n + column] }
                 };
-                let value = depth.clone().map(|of_k| a(of_k) * at(of_k)).sum::<f64>();
+                let table = |tables: &[u8]| tables.get(number).map(|table| of(usize::from(*table), product));
+                let (scales, zeros) = (table(&scales), table(&zeros));
+                let number_at = |of_k: usize| match (problem.block.map(|block| block as usize), scales) {
+                    (Some(block), Some(scales)) => {
+                        let blocks = k.div_ceil(block);
+                        let of_row =
+                            of_a.map_or(1.0, |of_a| of(usize::from(of_a), product)[row * blocks + of_k / block]);
+                        at(of_k) * of_row * scales[column / block * blocks + of_k / block]
+                    }
+                    (None, Some(scales)) => {
+                        let in_table = of_k / group * n + column;
+                        (at(of_k) - zeros.map_or(0.0, |zeros| zeros[in_table])) * scales[in_table]
+                    }
+                    (_, None) => at(of_k),
+                };
+                let value = depth.clone().map(|of_k| a(of_k) * number_at(of_k)).sum::<f64>();
                 Ball { value, error: if value.is_finite() { accumulated } else { 0.0 } }
             };
-            let sums: Vec<Ball> = factors[1..].iter().map(sum).collect();
+            let sums: Vec<Ball> = factors[1..].iter().enumerate().map(sum).collect();
             let input = |operand: usize| match operands[operand].kind {
                 Kind::Matrix => of(operand, product).get(row * n + column).copied().unwrap_or(0.0),
                 Kind::Row => of(operand, product)[column],
@@ -220,15 +256,27 @@ fn judge(
 }
 
 /// The error of a sum of that many products.
-fn accumulated(input: Dtype, k: usize) -> f64 {
-    accumulation::error(input, k as f64, 4.0 * (k as f64).sqrt() / 3.0)
+fn accumulated(problem: &Problem, k: usize) -> f64 {
+    let Problem { input, weights, .. } = problem;
+    let largest = largest(*input) * weights.map_or_else(|| largest(*input), |weights| largest(weights.dtype));
+    accumulation::error(*input, k as f64, largest * 4.0 * (k as f64).sqrt() / 3.0)
+}
+
+/// About the largest number that is drawn, less a zero point.
+fn largest(dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::I8 => 256.0,
+        Dtype::I4x2 => 16.0,
+        _ => 1.0,
+    }
 }
 
 /// A case of up to `largest` rows, columns and K, and `most` products.
 pub fn random(rng: &mut StdRng, problem: &Problem, largest: [u32; 3], most: u32) -> Case {
     let mut extent = |most: u32| ((rng.random_range(0.0..f64::from(most + 1).ln()).exp()) as u32).clamp(1, most);
     let [m, n, k] = largest.map(&mut extent);
-    let (n, k) = (problem.known_n.unwrap_or(n), problem.known_k.unwrap_or(k));
+    let granule = problem.weights.map_or(1, |weights| weights.granule());
+    let (n, k) = (problem.known_n.unwrap_or(n), problem.known_k.unwrap_or(k).next_multiple_of(granule));
     let extents = of_many(problem, extent(most), [m, n, k]);
     let values = if rng.random() { Values::Uniform } else { Values::Integers };
     Case { extents, values, seed: rng.random() }

@@ -1,8 +1,6 @@
 //! Batches of products as a user declares them.
 
-use autokernel::{AnyKernel, Batch, Column, ColumnBatch, Index, Matrix, Row, RowBatch, bf16, f16};
-use autokernel_codegen::problem;
-use autokernel_codegen::product::Problem;
+use autokernel::{Batch, Column, ColumnBatch, Index, Matrix, Row, RowBatch, bf16, f16};
 
 /// The scores of attention: both factors of each head.
 #[autokernel::fused_matmul]
@@ -99,41 +97,4 @@ pub fn slots(
 #[autokernel::fused_matmul]
 pub fn shared_slots(x: &Batch<f16>, gate: &Matrix<f16>, up: &Matrix<f16>, counts: &Index, out: &mut Batch<f16>) {
     out = silu(dot(x.t(), gate)) * dot(x.t(), up);
-}
-
-/// A kernel, as every test takes it.
-pub struct Declared {
-    /// Its function's name.
-    pub name: &'static str,
-    /// What launches it.
-    pub kernel: &'static AnyKernel,
-}
-
-impl Declared {
-    /// What it computes, as the build embedded it.
-    ///
-    /// # Panics
-    /// It is no product.
-    pub fn problem(&self) -> Problem {
-        let descriptor = self.kernel.descriptor().expect("what the build embedded can be read");
-        match serde_json::from_str(&descriptor.problem).expect("what the build embedded can be read") {
-            problem::Problem::Matmul(problem) => problem,
-            other => panic!("`{}` is {other}", self.name),
-        }
-    }
-}
-
-/// The kernels above.
-pub fn catalogue() -> [Declared; 9] {
-    [
-        Declared { name: "scores", kernel: &scores::KERNEL },
-        Declared { name: "shared", kernel: &shared::KERNEL },
-        Declared { name: "gated", kernel: &gated::KERNEL },
-        Declared { name: "experts", kernel: &experts::KERNEL },
-        Declared { name: "swiglu", kernel: &swiglu::KERNEL },
-        Declared { name: "gradients", kernel: &gradients::KERNEL },
-        Declared { name: "gated_gradients", kernel: &gated_gradients::KERNEL },
-        Declared { name: "slots", kernel: &slots::KERNEL },
-        Declared { name: "shared_slots", kernel: &shared_slots::KERNEL },
-    ]
 }

@@ -3,12 +3,14 @@
 
 pub mod buffer;
 pub mod carried;
+pub mod catalogue;
 pub mod changed;
 pub mod check;
 pub mod check_declared;
 pub mod compiler;
 pub mod contenders;
 pub mod declared;
+pub mod declared_types;
 pub mod images;
 pub mod place;
 pub mod placed;

@@ -1,19 +1,20 @@
 //! Declared problems by every kind of schedule, compiled when they are run.
 //!
-//! `AUTOKERNEL_CASES` sets how many sizes each gets, `AUTOKERNEL_SEED` draws others.
+//! `AUTOKERNEL_CASES` sets how many sizes each gets, `AUTOKERNEL_SEED` draws others, `AUTOKERNEL_KERNEL` takes one kernel alone.
 
-use autokernel::{Arch, CompiledKernel, Device, EmulatedKernel, Emulation, Image, LaunchPlan, matmul};
+use autokernel::{Arch, CompiledKernel, Device, Dtype, EmulatedKernel, Emulation, Image, LaunchPlan, matmul};
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::schedule::Schedule;
 use autokernel_codegen::matmul::{Many, emit};
 use autokernel_codegen::nvcc::Compiler;
+use autokernel_codegen::problem;
 use autokernel_codegen::product::Problem;
 use gpu_tests::settings;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+use crate::catalogue::catalogue;
 use crate::check::{Case, check, of_many, random};
-use crate::declared::catalogue;
 use crate::schedules::{every_kind, of_transposed};
 
 /// A problem by a schedule.
@@ -33,8 +34,9 @@ pub struct Run {
 /// A rule refuses another schedule than it is to.
 pub fn runs() -> Vec<Run> {
     let mut rng = StdRng::seed_from_u64(settings::number("AUTOKERNEL_SEED", 11));
+    let only = std::env::var("AUTOKERNEL_KERNEL").ok();
     let mut runs = Vec::new();
-    for kernel in catalogue() {
+    for kernel in catalogue().into_iter().filter(|kernel| only.as_ref().is_none_or(|only| only == kernel.name)) {
         let problem = kernel.problem();
         let products = problem.class().products();
         let mut kinds = every_kind(products);
@@ -42,6 +44,10 @@ pub fn runs() -> Vec<Run> {
             kinds.extend(of_transposed(products));
         }
         for (arch, schedule) in kinds {
+            // Rules of a family say nothing of what it does not multiply.
+            if !problem::Problem::from(problem.clone()).class().families(arch).contains(&schedule.family()) {
+                continue;
+            }
             if let Err(broken) = schedule.check(&problem.class(), arch) {
                 assert!(refused_by(&problem).contains(&broken.rule), "{schedule}: {broken}");
                 continue;
@@ -53,13 +59,20 @@ pub fn runs() -> Vec<Run> {
 }
 
 /// The rules that refuse kinds of schedules for it.
-fn refused_by(problem: &Problem) -> &'static [&'static str] {
-    match (problem.many(), problem.layout.transpose_a()) {
+fn refused_by(problem: &Problem) -> Vec<&'static str> {
+    let of_many: &[&str] = match (problem.many(), problem.layout.transpose_a()) {
         (Many::One | Many::Batch, _) => &[],
         (Many::Groups | Many::Masked, false) => &["groups_are_walked_over"],
         (Many::Groups | Many::Masked, true) => &["groups_are_walked_over", OF_TRANSPOSED, SLICES_OF_TRANSPOSED],
         (Many::GroupsAlongK, _) => &["groups_along_k_have_whole_tiles", OF_TRANSPOSED, SLICES_OF_TRANSPOSED],
-    }
+    };
+    let of_types: &[&str] = match (problem.input, problem.weights) {
+        _ if problem.block.is_some() => &["block_scales_fit_registers", "tile_n_begins_where_blocks_do"],
+        (_, Some(_)) => &["weights_are_the_rows_of_wgmma", "fragments_fit_registers"],
+        (Dtype::I8, None) => &["width_is_one_of_whole_numbers"],
+        _ => &[],
+    };
+    [of_many, of_types].concat()
 }
 
 /// Tiles of fewer rows than a swizzle row of a transposed first factor holds.

@@ -1,9 +1,10 @@
 //! Batches and groups by the way of a user, on the CPU and on emulated GPUs. `AUTOKERNEL_CASES` sets how many sizes each kernel gets,
 //! `AUTOKERNEL_SEED` draws others.
 
-use autokernel::{Arch, Batch, BatchView, Device, Emulation, Index, Matrix, RowBatch, bf16};
-use batch_tests::check_declared::check_declared;
-use batch_tests::declared::{catalogue, gated, scores, swiglu};
+use autokernel::{Arch, Batch, BatchView, Device, Index, Matrix, RowBatch, bf16};
+use batch_tests::catalogue::catalogue;
+use batch_tests::check_declared::{check_declared, check_emulated};
+use batch_tests::declared::{gated, scores, swiglu};
 use gpu_tests::skip;
 
 #[test]
@@ -17,7 +18,7 @@ fn every_declared_batch_is_computed_on_an_emulated_gpu_of_each_arch() {
         return skip::log("declared::every_declared_batch_is_computed_on_an_emulated_gpu_of_each_arch", reason);
     }
     for arch in [Arch::SM_80, Arch::SM_90A] {
-        check_declared(&Device::emulated_with(Emulation::new(arch).seed(3)).unwrap(), 2, 100, 4);
+        check_emulated(arch, 2, 100, 4);
     }
 }
 

@@ -8,9 +8,9 @@ use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::schedule::{Schedule, Sm80Schedule, Sm90Schedule};
 use autokernel_codegen::nvcc::Nvcc;
 use autokernel_codegen::product::Problem;
+use batch_tests::catalogue::catalogue;
 use batch_tests::changed::ptx;
 use batch_tests::check::{Case, check, of_many, random};
-use batch_tests::declared::catalogue;
 use gpu_tests::skip;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -41,6 +41,8 @@ const fn sm90(
 
 const ALONG_K: &str = "sm90_groups_along_k.cuh";
 const DEPTHS: &str = "groups_along_k.cuh";
+const OF_GROUPS: &str = "sm90_weights_batch.cuh";
+const OF_BLOCKS: &str = "sm90_block_scales_batch.cuh";
 
 #[rustfmt::skip] // one mutant a line reads as the table that it is
 const MUTANTS: &[Mutant] = &[
@@ -58,14 +60,25 @@ const MUTANTS: &[Mutant] = &[
     sm90("boxes with rows that do not count are stored whole", "slots", "sm90_groups.cuh", "return row + G::kStoreRows <= c.rows || c.rows == args.m;", "return true;"),
     sm90("every slot is the first one's", "slots", "sm90_groups.cuh", "matrix_of<Batch::kA>(a_differs ? group : 0)", "matrix_of<Batch::kA>(0)"),
     sm90("results of all slots go to the first", "slots", "sm90_groups.cuh", "matrix_of<Batch::kC>(group)", "matrix_of<Batch::kC>(0)"),
+    sm90("every expert has the first one's scales", "packed_experts", OF_GROUPS, "{stride == 0 ? 0 : product}", "{0}"),
+    sm90("scales that all share are sought in a matrix of each one's own", "packed_experts", OF_GROUPS, "{stride == 0 ? 0 : product}", "{product}"),
+    sm90("every slot has the first one's scales of rows", "scaled_slots", OF_BLOCKS, "args.a_scales_batch == 0 ? 0 : product_of(place)", "0"),
+    sm90("every expert has the first one's scales of blocks", "scaled_experts", OF_BLOCKS, " + product * args.scales_batch", ""),
+    sm90("a second product has the scales of the first expert", "scaled_experts", OF_BLOCKS, " + product * args.scales2_batch", ""),
     Mutant { name: "a group may end beyond the rows", on: "gradients", arch: Arch::SM_80, file: DEPTHS, before: "return max(before, min(__ldg(offsets + at), k));", after: "return max(before, __ldg(offsets + at));" },
     Mutant { name: "each group sums all rows", on: "gradients", arch: Arch::SM_80, file: "sm80_groups_along_k.cuh", before: "depth.first, depth.count)", after: "0, args.k)" },
     Mutant { name: "each group sums the first rows", on: "gradients", arch: Arch::SM_80, file: "sm80_groups_along_k.cuh", before: "depth.first, depth.count)", after: "0, depth.count)" },
 ];
 
-fn schedule(arch: Arch) -> Schedule {
+fn schedule(problem: &Problem, arch: Arch) -> Schedule {
     let Sm90Schedule { raster, .. } = Sm90Schedule::PLAIN;
     match arch {
+        Arch::SM_90A if problem.weights.is_some() => {
+            Sm90Schedule { tile_m: 16, tile_n: 128, swap_ab: true, stages: 3, ..Sm90Schedule::PLAIN }.into()
+        }
+        Arch::SM_90A if problem.block.is_some() => {
+            Sm90Schedule { tile_m: 64, tile_n: 128, stages: 3, ..Sm90Schedule::PLAIN }.into()
+        }
         Arch::SM_90A => {
             Sm90Schedule { tile_m: 128, tile_n: 128, stages: 3, consumers: 2, ..Sm90Schedule::PLAIN }.into()
         }
@@ -77,7 +90,7 @@ fn schedule(arch: Arch) -> Schedule {
 fn run(nvcc: &Nvcc, on: &str, arch: Arch, mutant: Option<&Mutant>) -> Option<String> {
     let declared = catalogue();
     let problem: Problem = declared.iter().find(|declared| declared.name == on).unwrap().problem();
-    let (source, plan) = emit::kernel(&problem, &schedule(arch));
+    let (source, plan) = emit::kernel(&problem, &schedule(&problem, arch));
     let ptx = ptx(nvcc, &source, mutant.map(|it| (it.file, it.before, it.after)), arch);
     let mut rng = StdRng::seed_from_u64(5);
     (0..CASES).find_map(|seed| {
@@ -104,6 +117,9 @@ fn mistakes_in_the_headers_of_groups_are_caught() {
         ("gradients", Arch::SM_90A),
         ("gated_gradients", Arch::SM_90A),
         ("slots", Arch::SM_90A),
+        ("packed_experts", Arch::SM_90A),
+        ("scaled_slots", Arch::SM_90A),
+        ("scaled_experts", Arch::SM_90A),
         ("gradients", Arch::SM_80),
     ];
     for (on, arch) in unchanged {

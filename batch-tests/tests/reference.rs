@@ -10,7 +10,7 @@ use autokernel_codegen::matmul::emit;
 use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::schedule::{Schedule, Sm80Schedule, Sm90Schedule};
 use autokernel_codegen::nvcc::Nvcc;
-use autokernel_codegen::product::{Problem, problem};
+use autokernel_codegen::product::{Problem, problem, problem_with};
 use batch_tests::changed::ptx;
 use batch_tests::check::{Case, check_of, of_many, random};
 use batch_tests::{buffer::Values, compiler::compiler};
@@ -40,6 +40,32 @@ const GROUPED: [(&str, &str); 3] = [
         "along_k",
         "fn along_k(x: &Matrix<bf16>, dy: &Matrix<bf16>, offsets: &Index, before: &Batch<f32>, dw: &mut Batch<f32>) {
             dw = before + dot(x.t(), dy);
+        }",
+    ),
+];
+
+/// The same of other types, with settings.
+const OF_TYPES: [(&str, &str, &str); 3] = [
+    (
+        "packed rows",
+        "group = 32",
+        "fn packed(x: &Matrix<bf16>, w: &Batch<i4x2>, zeros: &Batch<i8>, scales: &Batch<f16>, offsets: &Index,
+            out: &mut Matrix<f32>) {
+            out = dot(x, ((w - zeros) * scales).t());
+        }",
+    ),
+    (
+        "slots of bytes",
+        "",
+        "fn bytes(x: &Batch<i8>, w: &Batch<i8>, of_columns: &RowBatch<f32>, counts: &Index, out: &mut Batch<f32>) {
+            out = dot(x, w.t()) * of_columns;
+        }",
+    ),
+    (
+        "rows of 8-bit floats",
+        "",
+        "fn floats(x: &Matrix<e5m2>, w: &Batch<e5m2>, offsets: &Index, of_weights: &ScalarBatch<f32>, out: &mut Matrix<f32>) {
+            out = dot(x, w.t()) * of_weights;
         }",
     ),
 ];
@@ -85,8 +111,10 @@ fn the_references_of_groups_compile_as_others_do_and_sum_what_fp64_does() {
         Ok(compiler) => compiler.with_whole_runtime(),
         Err(reason) => return skip::log(test, &reason),
     };
-    for (name, _) in GROUPED {
-        let problem = grouped(name);
+    let of_types = OF_TYPES.map(|(name, settings, source)| {
+        (name, problem_with(settings.parse().unwrap(), &syn::parse_str(source).unwrap()).unwrap())
+    });
+    for (name, problem) in GROUPED.map(|(name, _)| (name, grouped(name))).into_iter().chain(of_types) {
         let (source, plan) = reference(&problem);
         let image = compiler.compile(&source, Arch::SM_80).unwrap_or_else(|error| panic!("{name}: {error}"));
         let ptx = std::fs::read_to_string(image.ptx).unwrap();
