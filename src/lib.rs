@@ -66,12 +66,12 @@
 //! | `AUTOKERNEL_NVCC` | build | the nvcc to use |
 //! | `AUTOKERNEL_SKIP_NVCC` | build | `1`: compile no kernel, as for an editor's `cargo check` |
 //! | `AUTOKERNEL_CACHE_DIR` | build | where compiled kernels are kept; `autokernel` in the user's folder for caches if unset |
-//! | `AUTOKERNEL_CHECKED` | run | `1`: launches look at offsets, counts and indices first, as [`set_checked`] asks for |
+//! | `AUTOKERNEL_CHECKED` | run | `1`: launches look at offsets, counts, indices and zero points first, as [`set_checked`] asks for |
 //! | `AUTOKERNEL_RECORD` | run | a file in which each kernel's launches are counted by extents, for the tuner |
 //!
 //! # Where to look
 //!
-//! - **Data**: [`Device`], [`Matrix`], [`Batch`], [`Row`], [`Column`], [`Scalar`], [`Index`], [`Heads`], [`PageTable`] and their views.
+//! - **Data**: [`Device`], [`Matrix`], [`Batch`], [`Row`], [`Column`], [`Scalar`], [`ScalarBatch`], [`Index`], [`Heads`], [`PageTable`] and their views.
 //! - **Launches**: [`Kernel`], of which each attribute makes one, [`Plan`], [`Error`].
 //! - **Measuring**: [`timing`], [`roofline`].
 //! - **What a tuner or another program holds of a kernel**: [`CompiledKernel`], [`AnyKernel`], [`LaunchPlan`], [`Signature`] and the types that

@@ -21,6 +21,9 @@ pub struct Numbers {
 /// What picks none on purpose.
 const NONE: i64 = -1;
 
+/// What may stand for 0 of numbers of 4 bits: one of them, or one more than the largest.
+const ZEROS: (i64, i64) = (-8, 8);
+
 /// What a whole number does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -31,6 +34,8 @@ pub enum Each {
     Counts,
     /// It says where a part begins, and the last where it ends: it is at least the one before it, and at most as many.
     Bounds,
+    /// It stands for 0 of numbers of 4 bits, from which it is subtracted.
+    StandsForZero,
 }
 
 /// The size of an operand's axis.
@@ -68,6 +73,11 @@ impl Numbers {
     pub fn bound(operand: u8, among: Size) -> Self {
         Numbers { each: Each::Bounds, ..Numbers::pick(operand, among) }
     }
+
+    /// Those that stand for 0 of numbers of 4 bits.
+    pub const fn zeros(operand: u8) -> Self {
+        Numbers { operand, each: Each::StandsForZero, among: Vec::new(), counted: None }
+    }
 }
 
 impl Each {
@@ -78,6 +88,7 @@ impl Each {
             Each::Picks => (NONE, among - 1),
             Each::Counts => (0, among),
             Each::Bounds => (before.map_or(0, i64::from), among),
+            Each::StandsForZero => ZEROS,
         }
     }
 }
@@ -93,5 +104,6 @@ mod tests {
         assert_eq!(Each::Counts.range(Some(3), 10), (0, 10));
         assert_eq!(Each::Bounds.range(None, 10), (0, 10));
         assert_eq!(Each::Bounds.range(Some(3), 10), (3, 10));
+        assert_eq!(Each::StandsForZero.range(Some(3), 1), (-8, 8));
     }
 }

@@ -1,8 +1,9 @@
 //! Launches that look at offsets, counts and indices first: what they say of numbers that are out of order or range. The mode is the
 //! process's, so that these tests have one of their own.
 
-use autokernel::{Batch, Device, Error, Index, Matrix, bf16, f16};
+use autokernel::{Batch, Device, Error, Index, Matrix, bf16, f16, i4x2};
 use batch_tests::declared::{gradients, shared_slots, swiglu};
+use batch_tests::declared_types::packed_experts;
 
 fn zeros(device: &Device, rows: usize, columns: usize) -> Matrix<bf16> {
     Matrix::zeros(device, rows, columns).unwrap()
@@ -41,4 +42,23 @@ fn a_checked_launch_names_the_first_number_that_is_out_of_order_or_range() {
     let mut slots = |counts: &[i32]| shared_slots(&x, &w, &w, &Index::from_slice(&device, counts).unwrap(), &mut out);
     slots(&[6, 0]).unwrap();
     assert_eq!(refused(slots(&[6, 7])), ("counts".to_owned(), 1, 7, [0, 6]));
+}
+
+#[test]
+fn a_checked_launch_names_the_first_zero_point_that_4_bits_do_not_hold() {
+    autokernel::set_checked(true);
+    let device = Device::cpu();
+    let x = zeros(&device, 2, 64);
+    let weights = || Batch::<i4x2>::zeros(&device, [3, 5, 32]).unwrap();
+    let (gate, up, scales) = (weights(), weights(), Batch::<f16>::zeros(&device, [3, 1, 5]).unwrap());
+    let offsets = Index::from_slice(&device, &[0, 1, 1, 2]).unwrap();
+    let (mut out, none) = (zeros(&device, 2, 5), Batch::<i8>::zeros(&device, [3, 1, 5]).unwrap());
+    let mut launch = |numbers: &[i8]| {
+        let shifts = Batch::from_slice(&device, numbers, [3, 1, 5]).unwrap();
+        packed_experts(&x, &gate, &scales, &none, &up, &scales, &shifts, &offsets, &mut out)
+    };
+    let mut numbers = [-8, 8, 0, 7, 1].repeat(3);
+    launch(&numbers).unwrap();
+    numbers[11] = 9;
+    assert_eq!(refused(launch(&numbers)), ("zeros_up".to_owned(), 11, 9, [-8, 8]));
 }

@@ -20,6 +20,7 @@ pub fn draw(signature: &Signature, number: usize, shape: &Extents, sizes: GroupS
         Each::Counts => sizes.counts(len, among, seed),
         Each::Bounds => sizes.bounds(len, among, seed),
         Each::Picks => picks(len, among, seed),
+        Each::StandsForZero => return None,
     })
 }
 
@@ -42,6 +43,7 @@ pub fn leaves_some_alone(signature: &Signature) -> bool {
         // Parts of a dimension that is summed over leave nothing: of no part the sum is zero.
         Each::Counts | Each::Bounds => rule.among.iter().filter_map(dim).any(is_of_output),
         Each::Picks => rule.among.iter().any(is_output),
+        Each::StandsForZero => false,
     })
 }
 

@@ -3,7 +3,7 @@
 
 use autokernel_core::plan::Axis;
 use autokernel_core::{
-    Alignment, Arg, Coarse, Dim, Dimension, Field, Numbers, OWN_AXIS, Operand, Passed, Role, Signature, Size,
+    Alignment, Arg, Coarse, Dim, Dimension, Dtype, Field, Numbers, OWN_AXIS, Operand, Passed, Role, Signature, Size,
 };
 
 use crate::body::{self, Kind};
@@ -232,21 +232,24 @@ pub fn signature(problem: &Problem) -> Signature {
         dims: dims.iter().zip(known).map(|(&name, known)| Dimension { name, known }).collect(),
         operands: problem.body.as_ref().map_or_else(|| plain(problem), |body| of_body(problem, body)),
         coarse: coarse(problem),
-        numbers: numbers(problem).into_iter().collect(),
+        numbers: numbers(problem),
         ..Signature::default()
     }
 }
 
-/// What says where groups begin, or how many rows count.
-fn numbers(problem: &Problem) -> Option<Numbers> {
-    let Operands { a, sizes, .. } = Operands::of(problem);
+/// What says where groups begin, or how many rows count, and what stands for 0 of numbers of 4 bits.
+fn numbers(problem: &Problem) -> Vec<Numbers> {
+    let Operands { a, sizes, zeros, .. } = Operands::of(problem);
     let along = |axis: u8| Size { operand: a, axis };
-    match problem.many() {
+    let of_sizes = |sizes: u8| match problem.many() {
         Many::One | Many::Batch => None,
-        Many::Masked => Some(Numbers::count(sizes?, along(1 + u8::from(problem.layout.transpose_a())))),
+        Many::Masked => Some(Numbers::count(sizes, along(1 + u8::from(problem.layout.transpose_a())))),
         // Rows of A as it lies: of a group those of C, or those that it sums.
-        Many::Groups | Many::GroupsAlongK => Some(Numbers::bound(sizes?, along(0))),
-    }
+        Many::Groups | Many::GroupsAlongK => Some(Numbers::bound(sizes, along(0))),
+    };
+    let is_packed = problem.weights.is_some_and(|weights| weights.dtype == Dtype::I4x2);
+    let of_zeros = zeros.into_iter().filter(|_| is_packed).map(Numbers::zeros);
+    sizes.and_then(of_sizes).into_iter().chain(of_zeros).collect()
 }
 
 /// Where an element stands for several numbers: packed ones of second factors along K, and scales of groups and blocks.

@@ -99,6 +99,7 @@ fn what_a_group_has_of_weights_lies_behind_the_axis_of_groups() {
     let coarse: Vec<_> = signature.coarse.iter().map(|it| (it.operand, it.axis, it.indices)).collect();
     assert_eq!(coarse, [(1, 2, 2), (2, 1, 128), (3, 1, 128)]);
     assert_eq!([1, 2, 3].map(|at| signature.operands[at].axes.clone()), [vec![3, 1, 2], vec![3, 2, 1], vec![3, 2, 1]]);
+    assert_eq!(signature.numbers.iter().map(|it| it.operand).collect::<Vec<_>>(), [5, 3]);
 }
 
 #[test]

@@ -17,8 +17,8 @@ static MODE: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 /// Turns checked launches on or off for this process, whatever `AUTOKERNEL_CHECKED` says.
 ///
-/// A checked launch reads offsets of groups, counts and bounds of sequences, tables of pages and indices of rows before it runs, and
-/// refuses numbers that are out of order or range ([`Error::Number`]). It waits for the GPU, so it is for tests and for finding the
+/// A checked launch reads offsets of groups, counts and bounds of sequences, tables of pages, indices of rows and zero points of numbers of
+/// 4 bits before it runs, and refuses numbers that are out of order or range ([`Error::Number`]). It waits for the GPU, so it is for tests and for finding the
 /// cause of a wrong result; without it such a number touches nothing outside of the operands either, but is taken for the nearest that may
 /// be, or for none. An index or a table of pages may say -1, on purpose: that picks none. Launches that a CUDA graph captures are
 /// not checked, nor those with an operand of a stream that is captured.
@@ -114,6 +114,9 @@ impl Given<'_, '_> {
     fn values(&self, operand: u8) -> Result<(Vec<i32>, usize)> {
         match self.arguments.get(usize::from(operand)) {
             Some(argument @ Argument::Read(AnyView::I32(view))) => Ok((view.to_vec()?, argument.layout().columns)),
+            Some(argument @ Argument::Read(AnyView::I8(view))) => {
+                Ok((view.to_vec()?.into_iter().map(i32::from).collect(), argument.layout().columns))
+            }
             _ => Ok((Vec::new(), 0)),
         }
     }
