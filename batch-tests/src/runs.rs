@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 
 use crate::catalogue::catalogue;
 use crate::check::{Case, check, of_many, random};
-use crate::schedules::{every_kind, of_transposed};
+use crate::schedules::{every_kind, of_transposed, of_weights};
 
 /// A problem by a schedule.
 pub struct Run {
@@ -43,6 +43,9 @@ pub fn runs() -> Vec<Run> {
         if problem.layout.transpose_a() {
             kinds.extend(of_transposed(products));
         }
+        if problem.weights.is_some() {
+            kinds.extend(of_weights(products));
+        }
         for (arch, schedule) in kinds {
             // Rules of a family say nothing of what it does not multiply.
             if !problem::Problem::from(problem.clone()).class().families(arch).contains(&schedule.family()) {
@@ -68,7 +71,7 @@ fn refused_by(problem: &Problem) -> Vec<&'static str> {
     };
     let of_types: &[&str] = match (problem.input, problem.weights) {
         _ if problem.block.is_some() => &["block_scales_fit_registers", "tile_n_begins_where_blocks_do"],
-        (_, Some(_)) => &["weights_are_the_rows_of_wgmma", "fragments_fit_registers"],
+        (_, Some(_)) => &["weights_are_the_rows_of_wgmma", "fragments_fit_registers", "shared_memory_fits"],
         (Dtype::I8, None) => &["width_is_one_of_whole_numbers"],
         _ => &[],
     };

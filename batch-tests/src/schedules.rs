@@ -14,6 +14,18 @@ pub fn of_transposed(products: u32) -> Vec<(Arch, Schedule)> {
     kinds.map(|schedule| (Arch::SM_90A, schedule.into())).to_vec()
 }
 
+/// Those of tiles that are computed transposed, as all of weights of few bits are: wide ones, and such as clusters share.
+pub fn of_weights(products: u32) -> Vec<(Arch, Schedule)> {
+    let swapped = Sm90Schedule { swap_ab: true, tile_m: 32, tile_n: 64 * products, ..Sm90Schedule::PLAIN };
+    let pair = Sm90Schedule { tile_n: 128 * products, consumers: 2, ..swapped };
+    let kinds = [
+        Sm90Schedule { cluster_n: 2, ..swapped },
+        Sm90Schedule { tile_m: 8, cluster_m: 2, stages: 3, ..pair },
+        Sm90Schedule { tile_m: 72, stages: 2, ..pair },
+    ];
+    kinds.map(|schedule| (Arch::SM_90A, schedule.into())).to_vec()
+}
+
 /// Those for sums of so many products, with tiles of as many columns of C.
 pub fn every_kind(products: u32) -> Vec<(Arch, Schedule)> {
     let plain = Sm90Schedule { tile_m: 64, tile_n: 64 * products, ..Sm90Schedule::PLAIN };
