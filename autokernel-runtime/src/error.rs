@@ -215,6 +215,19 @@ pub enum Error {
         strides: [usize; 3],
     },
 
+    /// A copy to another shape.
+    #[error(
+        "elements of {} are not copied to {}. Copy between views of one shape: `rows`, `columns` and `reshaped` make some",
+        by(&from[axes_of_one(from)..]),
+        by(&to[axes_of_one(to)..])
+    )]
+    CopyShape {
+        /// What was to be copied: batch, heads, rows, columns.
+        from: [usize; 4],
+        /// Where it was to go.
+        to: [usize; 4],
+    },
+
     /// A leading dimension shorter than a row.
     #[error(
         "rows of {columns} elements overlap at a leading dimension of {ld}. Use a leading dimension of at least {columns}"

@@ -3,6 +3,8 @@
 mod align;
 mod captured;
 mod compiled;
+mod copies;
+mod copy;
 mod image;
 mod map_cache;
 mod memory;

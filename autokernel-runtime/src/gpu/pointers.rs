@@ -58,14 +58,14 @@ impl<'s> Ordering<'s> {
         }
     }
 
-    fn read<'g, T>(&'g self, view: &'g MatrixView<'_, T>) -> Result<Pointer<'g>> {
+    pub fn read<'g, T>(&'g self, view: &'g MatrixView<'_, T>) -> Result<Pointer<'g>> {
         let Storage::Cuda(data) = &view.storage else { return Err(IN_HOST_MEMORY) };
         self.wait_for_foreign(data.stream())?;
         let (address, guard) = data.device_ptr(self.order_with());
         Ok(self.pointer(address, guard))
     }
 
-    fn write<'g, T>(&'g self, view: &'g mut MatrixViewMut<'_, T>) -> Result<Pointer<'g>> {
+    pub fn write<'g, T>(&'g self, view: &'g mut MatrixViewMut<'_, T>) -> Result<Pointer<'g>> {
         let StorageMut::Cuda(data) = &mut view.storage else { return Err(IN_HOST_MEMORY) };
         self.wait_for_foreign(data.stream())?;
         let (address, guard) = data.device_ptr_mut(self.order_with());
@@ -74,11 +74,15 @@ impl<'s> Ordering<'s> {
 
     /// Makes the owners of buffers wait for the launch where cudarc's events do not.
     pub fn release(&self, arguments: &[Argument<'_>]) -> Result<()> {
-        let owners = arguments.iter().filter_map(Argument::stream);
-        for owner in owners.filter(|owner| self.is_foreign(owner)) {
-            owner.join(self.stream).map_err(Error::cuda("ordering two streams"))?;
+        arguments.iter().filter_map(Argument::stream).try_for_each(|owner| self.release_owner(owner))
+    }
+
+    /// Makes the owner of one buffer wait likewise.
+    pub fn release_owner(&self, owner: &CudaStream) -> Result<()> {
+        if !self.is_foreign(owner) {
+            return Ok(());
         }
-        Ok(())
+        owner.join(self.stream).map_err(Error::cuda("ordering two streams"))
     }
 
     fn order_with(&self) -> &CudaStream {

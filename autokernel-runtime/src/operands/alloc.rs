@@ -45,6 +45,17 @@ pub(crate) fn device_copy<T: Number>(stream: &Arc<CudaStream>, source: &[T]) -> 
     Ok(slice)
 }
 
+/// What `fill` writes on the GPU, in stream order: each of `len` elements, or it fails.
+pub(crate) fn device_filled<T: Number>(
+    stream: &Arc<CudaStream>,
+    len: usize,
+    fill: impl FnOnce(&mut CudaSlice<T>) -> Result<()>,
+) -> Result<CudaSlice<T>> {
+    let mut slice = device_uninit(stream, len)?;
+    fill(&mut slice)?;
+    Ok(slice)
+}
+
 /// Memory on the GPU with no defined content, at least one element; it must be written before it is read.
 fn device_uninit<T: Number>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
     let out_of_memory = || Error::out_of_memory::<T>(&Device::from_cudarc(stream.clone()), len as u128);
@@ -53,7 +64,7 @@ fn device_uninit<T: Number>(stream: &Arc<CudaStream>, len: usize) -> Result<Cuda
     }
     // The driver refuses to allocate nothing, so an empty matrix owns one element that it never shows.
     let len = len.max(1);
-    // SAFETY: both callers write the whole slice, in stream order, before anything can read it.
+    // SAFETY: its callers write the whole slice, in stream order, before anything can read it.
     unsafe { stream.alloc(len) }.map_err(|error| match error.0 {
         CUresult::CUDA_ERROR_OUT_OF_MEMORY => out_of_memory(),
         _ => Error::cuda("allocating a matrix")(error),

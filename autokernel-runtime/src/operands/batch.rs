@@ -29,10 +29,10 @@ pub struct Batch<T> {
 
 /// A borrowed [`Batch`] on the host or on a GPU, of any strides.
 #[derive(Clone)]
-pub struct BatchView<'a, T: Number>(MatrixView<'a, T>);
+pub struct BatchView<'a, T: Number>(pub(crate) MatrixView<'a, T>);
 
 /// A mutably borrowed [`Batch`] on the host or on a GPU, whose matrices share no element.
-pub struct BatchViewMut<'a, T>(MatrixViewMut<'a, T>);
+pub struct BatchViewMut<'a, T>(pub(crate) MatrixViewMut<'a, T>);
 
 impl<T: Number> Batch<T> {
     /// Zeros.
@@ -111,7 +111,15 @@ impl<T: Number> Batch<T> {
         self.rows.to_vec()
     }
 
-    /// A copy on another device (or the same one), by way of the host.
+    /// A copy on the same device; see [`Matrix::try_clone`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
+    pub fn try_clone(&self) -> Result<Self> {
+        Ok(Self { rows: self.rows.try_clone()?, layout: self.layout })
+    }
+
+    /// A copy on another device, or the same one; see [`Matrix::to_device`].
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
@@ -180,6 +188,11 @@ impl<'a, T: Number> BatchView<'a, T> {
     pub fn from_cudarc_with_strides(data: CudaView<'a, T>, shape: [usize; 3], strides: [usize; 2]) -> Result<Self> {
         let layout = Layout::strided_batch(cudarc::driver::DeviceSlice::len(&data), shape, strides)?;
         Ok(Self(MatrixView { storage: Storage::Cuda(data), layout }))
+    }
+
+    /// The cudarc view behind it, from the first element on; `None` on the host.
+    pub const fn as_cudarc(&self) -> Option<&CudaView<'a, T>> {
+        self.0.as_cudarc()
     }
 
     /// One matrix for all of a batch of `batch`, with no copy.

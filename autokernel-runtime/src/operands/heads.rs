@@ -28,10 +28,11 @@ pub struct Heads<T> {
 }
 
 /// Borrowed [`Heads`] on the host or on a GPU, of any strides.
-pub struct HeadsView<'a, T>(MatrixView<'a, T>);
+#[derive(Clone)]
+pub struct HeadsView<'a, T: Number>(pub(crate) MatrixView<'a, T>);
 
 /// Mutably borrowed [`Heads`] on the host or on a GPU, in which each element is one place.
-pub struct HeadsViewMut<'a, T>(MatrixViewMut<'a, T>);
+pub struct HeadsViewMut<'a, T>(pub(crate) MatrixViewMut<'a, T>);
 
 impl<T: Number> Heads<T> {
     /// Zeros.
@@ -67,6 +68,16 @@ impl<T: Number> Heads<T> {
         self.elements.into_cudarc()
     }
 
+    /// The buffer as cudarc's, for other libraries to read; `None` if it is on the CPU.
+    pub const fn as_cudarc(&self) -> Option<&CudaSlice<T>> {
+        self.elements.as_cudarc()
+    }
+
+    /// The buffer as cudarc's, for other libraries to write; `None` if it is on the CPU.
+    pub const fn as_cudarc_mut(&mut self) -> Option<&mut CudaSlice<T>> {
+        self.elements.as_cudarc_mut()
+    }
+
     /// Batch, heads, sequence, elements.
     pub const fn shape(&self) -> [usize; 4] {
         self.layout.shape()
@@ -87,12 +98,36 @@ impl<T: Number> Heads<T> {
         HeadsViewMut(MatrixViewMut { layout: self.layout, ..self.elements.view_mut() })
     }
 
+    /// Copies as many other elements here; on a GPU in the order of its stream.
+    ///
+    /// # Errors
+    /// [`Error::BufferSize`] for another number of elements, or the driver's own error.
+    pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
+        self.elements.copy_from_slice(data)
+    }
+
     /// The elements in order, copied to the host. Waits for the GPU.
     ///
     /// # Errors
     /// The driver's own error, which includes faults of kernels launched earlier.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.elements.to_vec()
+    }
+
+    /// A copy on the same device; see [`Matrix::try_clone`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], or the driver's own error.
+    pub fn try_clone(&self) -> Result<Self> {
+        Ok(Self { elements: self.elements.try_clone()?, layout: self.layout })
+    }
+
+    /// A copy on another device, or the same one; see [`Matrix::to_device`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], or the driver's own error.
+    pub fn to_device(&self, device: &Device) -> Result<Self> {
+        Ok(Self { elements: self.elements.to_device(device)?, layout: self.layout })
     }
 }
 
@@ -173,6 +208,15 @@ impl<'a, T: Number> HeadsView<'a, T> {
         Ok(Self(MatrixView { storage: Storage::Host(data), layout }))
     }
 
+    /// A cudarc device slice (`slice.as_view()`, `slice.slice(..)`) of exactly as many elements as `shape` has.
+    ///
+    /// # Errors
+    /// [`Error::HeadsSize`].
+    pub fn from_cudarc(data: CudaView<'a, T>, shape: [usize; 4]) -> Result<Self> {
+        let layout = Layout::dense_heads(data.len(), shape)?;
+        Ok(Self(MatrixView { storage: Storage::Cuda(data), layout }))
+    }
+
     /// A cudarc device slice with strides, in elements, along the first three axes; one of 0 repeats what it has.
     ///
     /// # Errors
@@ -213,6 +257,11 @@ impl<'a, T: Number> HeadsView<'a, T> {
         Ok(Self(MatrixView { layout, ..rows }))
     }
 
+    /// The cudarc view behind them, from the first element on; `None` on the host.
+    pub const fn as_cudarc(&self) -> Option<&CudaView<'a, T>> {
+        self.0.as_cudarc()
+    }
+
     /// The elements in order, copied to the host. Waits for the GPU.
     ///
     /// # Errors
@@ -241,6 +290,15 @@ impl<'a, T: Number> HeadsViewMut<'a, T> {
     pub fn from_slice_with_strides(data: &'a mut [T], shape: [usize; 4], strides: [usize; 3]) -> Result<Self> {
         let layout = Layout::strided_heads(data.len(), shape, strides)?.apart()?;
         Ok(Self(MatrixViewMut { storage: StorageMut::Host(data), layout }))
+    }
+
+    /// A cudarc device slice (`slice.as_view_mut()`, `slice.slice_mut(..)`) of exactly as many elements as `shape` has.
+    ///
+    /// # Errors
+    /// [`Error::HeadsSize`].
+    pub fn from_cudarc(data: CudaViewMut<'a, T>, shape: [usize; 4]) -> Result<Self> {
+        let layout = Layout::dense_heads(data.len(), shape)?;
+        Ok(Self(MatrixViewMut { storage: StorageMut::Cuda(data), layout }))
     }
 
     /// A cudarc device slice with strides, in elements, along the first three axes.
@@ -281,6 +339,11 @@ impl<'a, T: Number> HeadsViewMut<'a, T> {
         let layout = layout_of_rows(rows.layout, batch, heads)?.apart()?;
         Ok(Self(MatrixViewMut { layout, ..rows }))
     }
+
+    /// The same, to read.
+    pub fn as_view(&self) -> HeadsView<'_, T> {
+        HeadsView(self.0.as_view())
+    }
 }
 
 impl<'a, T: Number> From<&'a Heads<T>> for HeadsView<'a, T> {
@@ -297,7 +360,13 @@ impl<'a, T: Number> From<&'a mut Heads<T>> for HeadsViewMut<'a, T> {
 
 impl<'a, T: Number> From<&HeadsView<'a, T>> for HeadsView<'a, T> {
     fn from(view: &HeadsView<'a, T>) -> Self {
-        Self(view.0.clone())
+        view.clone()
+    }
+}
+
+impl<'b, T: Number> From<&'b mut HeadsViewMut<'_, T>> for HeadsViewMut<'b, T> {
+    fn from(view: &'b mut HeadsViewMut<'_, T>) -> Self {
+        HeadsViewMut((&mut view.0).into())
     }
 }
 
@@ -344,6 +413,22 @@ impl<T: Number> fmt::Debug for Heads<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn heads_are_filled_again_copied_and_viewed_twice_in_turn() {
+        let mut heads = Heads::<f32>::zeros(&Device::cpu(), [1, 2, 1, 2]).unwrap();
+        heads.copy_from_slice(&[1.0, 2.0, 3.0, 4.0]).unwrap();
+        assert!(heads.copy_from_slice(&[1.0]).is_err(), "another number of elements");
+        let copy = heads.to_device(&Device::cpu()).unwrap();
+        assert_eq!((copy.shape(), copy.to_vec().unwrap()), ([1, 2, 1, 2], vec![1.0, 2.0, 3.0, 4.0]));
+        assert!(heads.as_cudarc().is_none() && heads.as_cudarc_mut().is_none() && heads.view().as_cudarc().is_none());
+
+        // What one launch writes by a view, the next one may write by the same.
+        let mut view = heads.view_mut();
+        let again = HeadsViewMut::from(&mut view);
+        assert_eq!((again.shape(), again.strides()), ([1, 2, 1, 2], [4, 2, 2]));
+        assert_eq!(view.as_view().clone().to_vec().unwrap(), [1.0, 2.0, 3.0, 4.0]);
+    }
 
     #[test]
     fn the_heads_of_rows_lie_one_below_the_other_with_the_gaps_that_rows_have() {

@@ -137,7 +137,15 @@ impl Index {
         self.0.to_vec()
     }
 
-    /// A copy on another device (or the same one), by way of the host.
+    /// A copy on the same device; see [`Matrix::try_clone`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
+    pub fn try_clone(&self) -> Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
+    /// A copy on another device, or the same one; see [`Matrix::to_device`].
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
@@ -164,6 +172,12 @@ impl Index {
     }
 }
 
+/// The same bits with a sign, on a GPU.
+pub(crate) fn signed_on_gpu<'a, T: RowNumber>(numbers: &CudaView<'a, T>) -> Option<CudaView<'a, i32>> {
+    // SAFETY: `RowNumber` is sealed to types of 32 bits, of which every pattern is a number.
+    unsafe { numbers.transmute::<i32>(cudarc::driver::DeviceSlice::len(numbers)) }
+}
+
 impl<'a> IndexView<'a> {
     /// A host slice.
     pub fn from_slice<T: RowNumber>(rows: &'a [T]) -> Self {
@@ -173,8 +187,7 @@ impl<'a> IndexView<'a> {
     /// A cudarc device slice (`slice.as_view()`, `slice.slice(..)`).
     pub fn from_cudarc<T: RowNumber>(rows: &CudaView<'a, T>) -> Self {
         let len = cudarc::driver::DeviceSlice::len(rows);
-        // SAFETY: `RowNumber` is sealed to types of 32 bits, of which every pattern is a number.
-        let signed = unsafe { rows.transmute::<i32>(len) };
+        let signed = signed_on_gpu(rows);
         // As many bytes as there are fit themselves; no view is an empty one.
         let layout = layout(signed.as_ref().map_or(0, |_| len));
         let storage = signed.map_or(Storage::Host(&[]), Storage::Cuda);

@@ -187,6 +187,17 @@ impl Layout {
         self.outer.iter().try_fold(of_one, outer)
     }
 
+    /// Whether elements follow each other in their order, none twice.
+    pub fn has_no_gaps(&self) -> bool {
+        let ([batch, heads, rows, columns], [of_batch, of_head, ld]) = (self.shape(), self.strides());
+        let mut before = columns;
+        [(rows, ld), (heads, of_head), (batch, of_batch)].into_iter().all(|(size, stride)| {
+            let follows = size <= 1 || stride == before;
+            before = before.saturating_mul(size);
+            follows
+        })
+    }
+
     /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.rows == 0 || self.columns == 0 || self.outer.iter().any(|axis| axis.size == 0)
@@ -285,6 +296,14 @@ mod tests {
         for (layout, rows, columns) in [(dense, 8, 4), (dense, usize::MAX, 2), (Layout::matrix(4, 6, 7), 8, 3)] {
             assert!(layout.reshaped(rows, columns).is_err(), "{layout:?} as {rows}x{columns}");
         }
+    }
+
+    #[test]
+    fn there_are_no_gaps_where_elements_follow_each_other_along_every_axis() {
+        assert!(Layout::matrix(3, 4, 4).has_no_gaps() && Layout::matrix(1, 4, 9).has_no_gaps());
+        assert!(!Layout::matrix(3, 4, 5).has_no_gaps() && !Layout::matrix(3, 4, 4).broadcast(2).has_no_gaps());
+        assert!(Layout::dense_heads(48, [2, 3, 2, 4]).unwrap().has_no_gaps());
+        assert!(!Layout::strided_heads(48, [2, 3, 2, 4], [24, 4, 12]).unwrap().has_no_gaps(), "heads side by side");
     }
 
     #[test]

@@ -93,6 +93,11 @@ impl<T: Number> Matrix<T> {
     /// Takes over a cudarc slice as a matrix of one row.
     pub(crate) fn one_row(slice: CudaSlice<T>) -> Self {
         let layout = Layout::one_row(slice.len());
+        Self::laid_out(slice, layout)
+    }
+
+    /// Takes over a cudarc slice that holds what the layout spans.
+    pub(crate) const fn laid_out(slice: CudaSlice<T>, layout: Layout) -> Self {
         Self { buffer: Buffer::Cuda(slice), layout }
     }
 
@@ -178,14 +183,6 @@ impl<T: Number> Matrix<T> {
     /// The driver's own error, which includes faults of kernels launched earlier.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.view().to_vec()
-    }
-
-    /// A copy without gaps on another device (or the same one), by way of the host.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`], or the driver's own error.
-    pub fn to_device(&self, device: &Device) -> Result<Self> {
-        Self::from_slice(device, &self.to_vec()?, self.nrows(), self.ncols())
     }
 }
 

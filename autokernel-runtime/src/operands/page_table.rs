@@ -4,6 +4,7 @@ use std::fmt;
 
 use cudarc::driver::{CudaSlice, CudaView};
 
+use super::index::signed_on_gpu;
 use crate::{AnyView, Argument, Device, Matrix, MatrixView, Result, RowNumber};
 
 /// The pages of a cache that hold the keys and values of each sequence, in order: a row of numbers of pages for each, as long as
@@ -17,6 +18,7 @@ use crate::{AnyView, Argument, Device, Matrix, MatrixView, Result, RowNumber};
 /// let mut pages = PageTable::from_slice(&Device::cpu(), &[4, 0, 2, /* the second sequence: */ 1, -1, -1], 2)?;
 /// assert_eq!((pages.sequences(), pages.pages()), (2, 3));
 /// pages.copy_from_slice(&[4, 0, 2, 1, 3, -1])?; // it has grown
+/// assert_eq!(pages.to_vec()?, [4, 0, 2, 1, 3, -1]);
 /// assert!(pages.copy_from_slice(&[4, 0]).is_err());
 /// # Ok::<(), autokernel_runtime::Error>(())
 /// ```
@@ -67,6 +69,11 @@ impl PageTable {
         Matrix::from_cudarc(slice, sequences, columns).map(Self)
     }
 
+    /// Hands the buffer back to cudarc; `None` if it is on the CPU.
+    pub fn into_cudarc(self) -> Option<CudaSlice<i32>> {
+        self.0.into_cudarc()
+    }
+
     /// The buffer as cudarc's, for other libraries to write; `None` if it is on the CPU.
     pub const fn as_cudarc_mut(&mut self) -> Option<&mut CudaSlice<i32>> {
         self.0.as_cudarc_mut()
@@ -87,6 +94,30 @@ impl PageTable {
         self.0.device()
     }
 
+    /// A copy on the same device; see [`Matrix::try_clone`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
+    pub fn try_clone(&self) -> Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
+    /// A copy on another device, or the same one; see [`Matrix::to_device`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
+    pub fn to_device(&self, device: &Device) -> Result<Self> {
+        self.0.to_device(device).map(Self)
+    }
+
+    /// The numbers row by row, copied to the host. Waits for the GPU.
+    ///
+    /// # Errors
+    /// The driver's own error, which includes faults of kernels launched earlier.
+    pub fn to_vec(&self) -> Result<Vec<i32>> {
+        self.0.to_vec()
+    }
+
     /// All of it, to read.
     pub fn view(&self) -> PageTableView<'_> {
         PageTableView(self.0.view())
@@ -102,12 +133,29 @@ impl<'a> PageTableView<'a> {
         MatrixView::from_slice(T::signed(pages), sequences, columns(pages.len(), sequences)).map(Self)
     }
 
-    /// A cudarc device slice in which a row of `pages` numbers for each of `sequences` begins every `ld` numbers.
+    /// A host slice in which a row of `pages` numbers for each of `sequences` begins every `ld` numbers.
     ///
     /// # Errors
     /// [`Error::BufferSize`](crate::Error::BufferSize), [`Error::LeadingDimension`](crate::Error::LeadingDimension).
-    pub fn from_cudarc(table: CudaView<'a, i32>, sequences: usize, pages: usize, ld: usize) -> Result<Self> {
-        MatrixView::from_cudarc_with_ld(table, sequences, pages, ld).map(Self)
+    pub fn from_slice_with_ld<T: RowNumber>(table: &'a [T], sequences: usize, pages: usize, ld: usize) -> Result<Self> {
+        MatrixView::from_slice_with_ld(T::signed(table), sequences, pages, ld).map(Self)
+    }
+
+    /// A cudarc device slice in which a row of `pages` numbers for each of `sequences` begins every `ld` numbers.
+    ///
+    /// # Errors
+    /// As [`from_slice_with_ld`](Self::from_slice_with_ld).
+    pub fn from_cudarc<T: RowNumber>(
+        table: CudaView<'a, T>,
+        sequences: usize,
+        pages: usize,
+        ld: usize,
+    ) -> Result<Self> {
+        match signed_on_gpu(&table) {
+            Some(table) => MatrixView::from_cudarc_with_ld(table, sequences, pages, ld).map(Self),
+            // As many bytes as there are fit themselves; no view is an empty one.
+            None => MatrixView::from_slice_with_ld(&[], sequences, pages, ld).map(Self),
+        }
     }
 
     /// Rows: sequences.

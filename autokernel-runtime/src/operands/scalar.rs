@@ -85,7 +85,15 @@ impl<T: Element> Scalar<T> {
         ScalarViewMut(self.0.view_mut())
     }
 
-    /// A copy on another device (or the same one), by way of the host.
+    /// A copy on the same device; see [`Matrix::try_clone`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
+    pub fn try_clone(&self) -> Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
+    /// A copy on another device, or the same one; see [`Matrix::to_device`].
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.

@@ -114,7 +114,15 @@ macro_rules! vector {
                 self.0.to_vec()
             }
 
-            /// A copy on another device (or the same one), by way of the host.
+            /// A copy on the same device; see [`Matrix::try_clone`].
+            ///
+            /// # Errors
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
+            pub fn try_clone(&self) -> Result<Self> {
+                self.0.try_clone().map(Self)
+            }
+
+            /// A copy on another device, or the same one; see [`Matrix::to_device`].
             ///
             /// # Errors
             /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
@@ -141,6 +149,11 @@ macro_rules! vector {
             pub fn from_cudarc(data: CudaView<'a, T>) -> Self {
                 let layout = layout(data.len());
                 Self(MatrixView { storage: Storage::Cuda(data), layout })
+            }
+
+            /// The cudarc view behind it, from the first element on; `None` on the host.
+            pub const fn as_cudarc(&self) -> Option<&CudaView<'a, T>> {
+                self.0.as_cudarc()
             }
 
             /// Some of the elements, with no copy.
@@ -204,6 +217,14 @@ macro_rules! vector {
             /// Whether there are none.
             pub const fn is_empty(&self) -> bool {
                 self.len() == 0
+            }
+
+            /// Copies as many other elements here; see [`MatrixViewMut::copy_from`].
+            ///
+            /// # Errors
+            /// As there.
+            pub fn copy_from<'s>(&mut self, source: impl Into<$View<'s, T>>) -> Result<()> {
+                self.0.copy_from(source.into().0)
             }
 
             /// The same, to read.

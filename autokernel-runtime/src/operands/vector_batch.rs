@@ -40,6 +40,29 @@ macro_rules! vector_batch {
                 Matrix::from_cudarc(slice, batch, len).map(Self)
             }
 
+            /// Hands the buffer back to cudarc; `None` if it is on the CPU.
+            pub fn into_cudarc(self) -> Option<CudaSlice<T>> {
+                self.0.into_cudarc()
+            }
+
+            /// The buffer as cudarc's, for other libraries to read; `None` if it is on the CPU.
+            pub const fn as_cudarc(&self) -> Option<&CudaSlice<T>> {
+                self.0.as_cudarc()
+            }
+
+            /// The buffer as cudarc's, for other libraries to write; `None` if it is on the CPU.
+            pub const fn as_cudarc_mut(&mut self) -> Option<&mut CudaSlice<T>> {
+                self.0.as_cudarc_mut()
+            }
+
+            /// Copies as many other elements here, those of one matrix after the other; on a GPU in the order of its stream.
+            ///
+            /// # Errors
+            /// [`Error::BufferSize`](crate::Error::BufferSize), or the driver's own error.
+            pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
+                self.0.copy_from_slice(data)
+            }
+
             /// Matrices of the batch.
             pub const fn batch(&self) -> usize {
                 self.0.nrows()
@@ -63,6 +86,22 @@ macro_rules! vector_batch {
             /// All of it, to read.
             pub fn view(&self) -> $View<'_, T> {
                 $View(self.0.view())
+            }
+
+            /// A copy on the same device; see [`Matrix::try_clone`].
+            ///
+            /// # Errors
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
+            pub fn try_clone(&self) -> Result<Self> {
+                self.0.try_clone().map(Self)
+            }
+
+            /// A copy on another device, or the same one; see [`Matrix::to_device`].
+            ///
+            /// # Errors
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), or the driver's own error.
+            pub fn to_device(&self, device: &Device) -> Result<Self> {
+                self.0.to_device(device).map(Self)
             }
 
             /// The elements, copied to the host, those of one matrix after the other. Waits for the GPU.
@@ -155,4 +194,19 @@ vector_batch! {
     /// # Ok::<(), autokernel_runtime::Error>(())
     /// ```
     ColumnBatch, ColumnBatchView
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_batch_has_once_a_column_or_a_row_is_filled_again_by_as_many_elements() {
+        let mut bias = RowBatch::<f32>::zeros(&Device::cpu(), 2, 3).unwrap();
+        bias.copy_from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+        assert_eq!(bias.to_vec().unwrap(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let mut scale = ColumnBatch::<f32>::zeros(&Device::cpu(), 2, 1).unwrap();
+        assert!(scale.copy_from_slice(&[1.0]).is_err());
+        assert!(scale.as_cudarc().is_none() && scale.as_cudarc_mut().is_none() && scale.into_cudarc().is_none());
+    }
 }
