@@ -31,7 +31,7 @@ pub use heads::{Heads, HeadsView, HeadsViewMut};
 pub use index::{Index, IndexView, RowNumber};
 pub use matrix::Matrix;
 pub use number::Number;
-pub use packed::{i4x2, pack, quantise, quantise_with_zeros, unpack};
+pub use packed::{i4x2, pack, quantise, quantise_i8, quantise_with_zeros, unpack};
 pub use page_table::{PageTable, PageTableView};
 pub use scalar::{Scalar, ScalarView, ScalarViewMut};
 pub use vector::{

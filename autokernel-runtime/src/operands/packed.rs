@@ -123,7 +123,32 @@ pub(crate) fn number(packed: &[i4x2], k: usize) -> i8 {
 pub fn quantise(weights: &[f32], k: usize, group: usize) -> Result<(Vec<i4x2>, Vec<f32>)> {
     let most = f32::from(*RANGE.end());
     let symmetric = |(least, largest): (f32, f32)| (largest.max(-least) / most, 0);
-    quantise_groups(weights, k, group, symmetric).map(|(numbers, scales, _)| (numbers, scales))
+    let (numbers, scales, _) = quantise_groups(weights, [k, group], RANGE, symmetric)?;
+    Ok((pack(&numbers, k)?, scales))
+}
+
+/// The same as numbers of 8 bits: the scale is a group's largest magnitude over 127, and no number is −128.
+///
+/// Gives the numbers, `[n, k]`, and the scales, `[k / group, n]`, as `(w * scales).t()` takes them in a body; those of groups of whole
+/// rows, `group = k`, are the `&Row<f32>` of `dot(x, w.t()) * scale`.
+///
+/// ```
+/// use autokernel_runtime::quantise_i8;
+///
+/// let (numbers, scales) = quantise_i8(&[1.0, -0.5, 0.0, 0.25], 4, 4)?;
+/// assert_eq!((numbers, scales), (vec![127, -64, 0, 32], vec![1.0 / 127.0]));
+/// # Ok::<(), autokernel_runtime::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Packing`]: there are no whole rows of `k`, `group` does not divide `k`, or a weight is infinite.
+pub fn quantise_i8(weights: &[f32], k: usize, group: usize) -> Result<(Vec<i8>, Vec<f32>)> {
+    if k == 0 || !weights.len().is_multiple_of(k) {
+        return Err(Error::Packing(format!("{} numbers in rows of {k}: give whole rows", weights.len())));
+    }
+    let symmetric = |(least, largest): (f32, f32)| (largest.max(-least) / f32::from(i8::MAX), 0);
+    let (numbers, scales, _) = quantise_groups(weights, [k, group], -i8::MAX..=i8::MAX, symmetric)?;
+    Ok((numbers, scales))
 }
 
 /// The same with a zero point for each group, which is the number that stands for 0: a group's 16 numbers reach from its least weight to its
@@ -145,16 +170,17 @@ pub fn quantise_with_zeros(weights: &[f32], k: usize, group: usize) -> Result<(V
         let zero = if scale == 0.0 { 0.0 } else { least_number - least / scale };
         (scale, zero.round_ties_even().clamp(least_number, most) as i8)
     };
-    quantise_groups(weights, k, group, shifted)
+    let (numbers, scales, zeros) = quantise_groups(weights, [k, group], RANGE, shifted)?;
+    Ok((pack(&numbers, k)?, scales, zeros))
 }
 
-/// Numbers of 4 bits, and what `choose` makes of the least and the largest of a group and 0: its scale and zero point.
+/// Numbers of that range, and what `choose` makes of the least and the largest of a group and 0: its scale and zero point.
 fn quantise_groups(
     weights: &[f32],
-    k: usize,
-    group: usize,
+    [k, group]: [usize; 2],
+    range: std::ops::RangeInclusive<i8>,
     choose: impl Fn((f32, f32)) -> (f32, i8),
-) -> Result<(Vec<i4x2>, Vec<f32>, Vec<i8>)> {
+) -> Result<(Vec<i8>, Vec<f32>, Vec<i8>)> {
     if k == 0 || group == 0 || !k.is_multiple_of(group) {
         return Err(Error::Packing(format!(
             "rows of {k} in groups of {group}; groups divide rows into whole ones, so choose another size or fill rows up by zeros"
@@ -177,12 +203,12 @@ fn quantise_groups(
             (scales[place], zeros[place]) = (scale, zero);
         }
         numbers.extend(of_group.iter().map(|weight| {
-            let (least, most) = (f32::from(*RANGE.start()), f32::from(*RANGE.end()));
+            let (least, most) = (f32::from(*range.start()), f32::from(*range.end()));
             let number = if scale == 0.0 || weight.is_nan() { 0.0 } else { weight / scale };
             (number.round_ties_even() + f32::from(zero)).clamp(least, most) as i8
         }));
     }
-    Ok((pack(&numbers, k)?, scales, zeros))
+    Ok((numbers, scales, zeros))
 }
 
 #[cfg(test)]
@@ -236,6 +262,28 @@ mod tests {
             assert!((weight - f32::from(number) * scale).abs() <= scale * 0.500_01, "{at}");
         }
         assert_eq!(scales[0], 0.0);
+    }
+
+    #[test]
+    fn weights_of_8_bits_are_within_half_a_scale_of_their_group_and_what_does_not_fit_is_refused() {
+        let weights: Vec<f32> = (0..3 * 128).map(|at| ((at * 37 % 101) as f32 - 50.0) * (1 + at / 64) as f32).collect();
+        for group in [32, 64, 128] {
+            let (numbers, scales) = quantise_i8(&weights, 128, group).unwrap();
+            assert_eq!(scales.len(), 3 * 128 / group);
+            for (at, (weight, number)) in weights.iter().zip(&numbers).enumerate() {
+                let scale = scales[at % 128 / group * 3 + at / 128];
+                assert!((weight - f32::from(*number) * scale).abs() <= scale * 0.500_01, "{at}");
+                assert!(*number != i8::MIN);
+            }
+        }
+        let refused = |weights: &[f32], k, group| quantise_i8(weights, k, group).unwrap_err().to_string();
+        assert!(
+            refused(&[0.0; 5], 4, 4).contains("5 numbers in rows of 4")
+                && refused(&[0.0; 4], 0, 4).contains("rows of 0")
+        );
+        assert!(refused(&[0.0; 6], 6, 4).contains("rows of 6 in groups of 4"));
+        assert!(refused(&[f32::NEG_INFINITY; 4], 4, 4).contains("infinite"));
+        assert_eq!(quantise_i8(&[f32::NAN, 0.0], 2, 2).unwrap(), (vec![0, 0], vec![0.0]));
     }
 
     #[test]
