@@ -13,10 +13,15 @@ const NATIVE: &str = "native";
 /// What `AUTOKERNEL_ARCHS` asks for; none where it is not set.
 pub(super) fn from_environment() -> Result<Option<Vec<Arch>>, BuildError> {
     println!("cargo::rerun-if-env-changed={ARCHS_ENV}");
-    match std::env::var(ARCHS_ENV) {
-        Ok(text) if text.trim() == NATIVE => native().map(Some),
-        Ok(text) => listed(&text).map(Some),
-        Err(_) => Ok(None),
+    asked(&std::env::var(ARCHS_ENV).unwrap_or_default())
+}
+
+/// Blank is not set: that is how a shell or a CI file takes a variable back.
+fn asked(text: &str) -> Result<Option<Vec<Arch>>, BuildError> {
+    match text.trim() {
+        "" => Ok(None),
+        NATIVE => native().map(Some),
+        text => listed(text).map(Some),
     }
 }
 
@@ -49,6 +54,12 @@ fn capabilities(lines: &str) -> Result<Vec<Arch>, BuildError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_blank_variable_is_one_that_is_not_set() {
+        assert!(asked("").unwrap().is_none() && asked("  ").unwrap().is_none());
+        assert_eq!(asked(" sm_90a ").unwrap().unwrap(), [Arch::SM_90A]);
+    }
 
     #[test]
     fn archs_are_listed_or_those_of_the_gpus_that_the_driver_names_each_once() {

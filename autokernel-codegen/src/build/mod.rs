@@ -3,6 +3,7 @@
 mod archs;
 mod block;
 mod cache_folder;
+mod cudarc;
 mod declared;
 mod error;
 mod input;
@@ -138,6 +139,7 @@ fn find_compiler(root: &Path, cache: &Path) -> Result<(Option<Compiler>, Option<
     match Nvcc::locate(root, cache) {
         Ok(nvcc) => {
             println!("cargo::rerun-if-changed={}", nvcc.path.display());
+            cudarc::warn_of_newer_functions(&nvcc, cache);
             Ok((Some(Compiler::new(nvcc, cache.to_owned())), None))
         }
         Err(missing) if missing.is_none_here() => {

@@ -94,6 +94,19 @@ impl Nvcc {
         Err(missing)
     }
 
+    /// The nvcc that a program which looks in `PATH` only would find, as cudarc's build script does.
+    pub fn in_path(cache: &Path) -> Option<Nvcc> {
+        let path = std::env::var_os("PATH")?;
+        let found = std::env::split_paths(&path).map(|folder| folder.join(program())).find(|path| path.is_file())?;
+        identify(found, cache).ok()
+    }
+
+    /// Major and minor release as cudarc counts them: 1000 × major + 10 × minor.
+    pub fn release(&self) -> u32 {
+        let mut parts = self.version.split('.').map(|part| part.parse().unwrap_or(0));
+        1000 * parts.next().unwrap_or(0) + 10 * parts.next().unwrap_or(0)
+    }
+
     fn if_new_enough(self) -> Result<Nvcc, LocateError> {
         let major = self.version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(0);
         if major >= OLDEST_MAJOR {
@@ -103,16 +116,18 @@ impl Nvcc {
     }
 }
 
+fn program() -> String {
+    format!("nvcc{}", std::env::consts::EXE_SUFFIX)
+}
+
 fn candidates(start: &Path) -> Vec<PathBuf> {
     let env = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let program = format!("nvcc{}", std::env::consts::EXE_SUFFIX);
-
     let mut found: Vec<PathBuf> =
         ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env).map(|d| d.join("bin")).collect();
     found.extend(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));
     found.push("/usr/local/cuda/bin".into());
     for folder in &mut found {
-        folder.push(&program);
+        folder.push(program());
     }
     found.extend(start.ancestors().map(|folder| folder.join(IN_WORKSPACE)));
     let python = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(env);
@@ -169,6 +184,12 @@ mod tests {
         let text = "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release 13.0, V13.0.88\nBuild x\n";
         assert_eq!(parse_version(text).as_deref(), Some("13.0.88"));
         assert_eq!(parse_version("command not found"), None);
+    }
+
+    #[test]
+    fn a_release_is_counted_as_cudarc_counts_it() {
+        let release = |version: &str| Nvcc { path: "nvcc".into(), version: version.to_owned() }.release();
+        assert_eq!((release("13.0.88"), release("12.4.131"), release("12")), (13_000, 12_040, 12_000));
     }
 
     #[test]
