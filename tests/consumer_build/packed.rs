@@ -62,12 +62,7 @@ fn the_guides_ten_minutes_without_a_gpu_build_and_run() {
 #[test]
 fn the_guides_ten_minutes_with_cudarc_compile() {
     let Some(toolkit) = Toolkit::none("the_guides_ten_minutes_with_cudarc_compile") else { return };
-    let page = page("docs/guide/src/start-cudarc.md");
-    let program = format!("{}\nfn main() {{ let _ = layer; }}", block(&page, "rust,ignore", "fn layer("));
-    let build = block(&page, "rust,ignore", "// build.rs");
-    let consumer =
-        Consumer::with("on-cudarc", &on_packages(&block(&page, "toml", BUILD_DEPENDENCIES)), &build, &program);
-    consumer.check(&toolkit, &[]);
+    crate_of(&page("docs/guide/src/start-cudarc.md"), "rust,ignore", "on-cudarc").check(&toolkit, &[]);
 }
 
 #[test]
