@@ -56,7 +56,39 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Tensors of candle have `autokernel-candle`.
+//! Tensors of candle have [`autokernel-candle`](https://docs.rs/autokernel-candle).
+//!
+//! # Threads, streams, several GPUs
+//!
+//! - **A device is one stream of one GPU.** [`Device::new`]`(n)` is GPU number `n` with its default stream, [`Device::with_new_stream`] the same
+//!   GPU with another. Clones share the stream. A program that uses several GPUs holds a device for each.
+//! - **A launch runs on one device**: on the stream that its output was allocated on, or that of the device which `launch_on` names. Operands on
+//!   another GPU are refused ([`Error::DeviceMismatch`]). It makes its GPU's context the calling thread's current one, so a thread may
+//!   launch on several in turn.
+//! - **Images are loaded for each GPU** at a kernel's first launch there, and kept for the life of the process. `KERNEL.prepare` and
+//!   `KERNEL.prepare_all` load them ahead.
+//! - **Nothing moves by itself.** [`Matrix::to_device`] copies to another device by way of the host, and waits for it; between streams of one GPU
+//!   it is asynchronous, as [`MatrixViewMut::copy_from`] and [`Matrix::try_clone`] are.
+//! - **Devices, operands, views, kernels and errors are `Send` and `Sync`.** Threads may launch the same kernel at once. On one stream their
+//!   launches run in the order in which they come to it: give each thread a stream of its own, or an order, where that matters.
+//! - **A stream runs in order; two that share a buffer wait for each other.** cudarc records the last read and the last write of each buffer, and a
+//!   launch waits for those that it depends on. It does so from a context's second stream on, and not where the context's owner has
+//!   switched that off, who then orders streams. Within a capture only the captured stream's order counts.
+//! - **What is in use may be dropped.** Memory is freed in the order of the stream that it was allocated on, behind the uses on others. A CUDA
+//!   graph keeps addresses: what it uses must outlive its replays.
+//! - **A launch on a GPU returns before it has run.** What goes wrong on the GPU is told by a later call, at the latest by
+//!   [`Device::synchronize`] or a copy to the host. On the CPU and on an emulated GPU a launch has finished when it returns.
+//!
+//! # Features
+//!
+//! None is on by default: a crate compiles the kernels that it declares.
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `builtin` | products in [`builtin`], of which each has a feature of its name: `matmul`, `matmul_relu`, `matmul_leaky_relu`, `matmul_leaky_relu_f16` |
+//! | `rows` | row-wise kernels in [`builtin`], of which each has one too: `softmax`, `log_softmax`, `rms_norm`, `add_rms_norm`, `layer_norm`, `silu_mul`, `gelu`, `log_sum_exp`, `row_sum`, `row_max` |
+//! | `swiglu` | the gated layer of two products in [`builtin`] |
+//! | `emulator` | `Device::emulated`: GPU kernels run, and are checked, on a machine without a GPU |
 //!
 //! # Environment
 //!
@@ -64,6 +96,7 @@
 //! |---|---|---|
 //! | `AUTOKERNEL_ARCHS` | build | the GPUs to compile for: `sm_80,sm_90a`, or `native`, those of this machine |
 //! | `AUTOKERNEL_NVCC` | build | the nvcc to use |
+//! | `CUDARC_CUDA_VERSION` | build | the CUDA that cudarc declares the driver's functions of, as `12040`; that of the `nvcc` in `PATH`, or the newest, if unset. Set it where the driver is older |
 //! | `AUTOKERNEL_SKIP_NVCC` | build | `1`: compile no kernel, as for an editor's `cargo check` |
 //! | `AUTOKERNEL_CACHE_DIR` | build | where compiled kernels are kept; `autokernel` in the user's folder for caches if unset |
 //! | `AUTOKERNEL_CHECKED` | run | `1`: launches look at offsets, counts, indices and zero points first, as [`set_checked`] asks for |
@@ -71,6 +104,10 @@
 //!
 //! # Where to look
 //!
+//! - **The language of bodies**, all that can be written: [docs/language.md](https://github.com/autokernel/autokernel/blob/main/docs/language.md).
+//!   **How fast it is**, and what loses: [docs/measured.md](https://github.com/autokernel/autokernel/blob/main/docs/measured.md).
+//!   **The guide**, with ten minutes for candle, cudarc and no GPU:
+//!   [docs/guide](https://github.com/autokernel/autokernel/blob/main/docs/guide/src/SUMMARY.md).
 //! - **Data**: [`Device`], [`Matrix`], [`Batch`], [`Row`], [`Column`], [`Scalar`], [`ScalarBatch`], [`Index`], [`Heads`], [`PageTable`] and their views.
 //! - **Launches**: [`Kernel`], of which each attribute makes one, [`Plan`], [`Error`].
 //! - **Measuring**: [`timing`], [`roofline`].
