@@ -245,7 +245,11 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
             "out = dot(x, w);",
             "multiply i8 along the rows of both factors alone; store `w` transposed",
         ),
-        ("x: &Matrix<i8>, w: &Matrix<i8>, out: &mut Matrix<i8>", "out = dot(x, w.t());", "make this bf16, f16 or f32"),
+        (
+            "x: &Matrix<i8>, w: &Matrix<i8>, out: &mut Column<i8>",
+            "out = row_sum(dot(x, w.t()));",
+            "make this bf16, f16 or f32",
+        ),
         ("x: &Matrix<f16>, w: &Row<f16>, out: &mut Matrix<f32>", "out = dot(x, w);", "is a matrix that is read"),
         (
             "x: &Matrix<bf16>, gate: &Matrix<bf16>, up: &Matrix<i8>, out: &mut Matrix<bf16>",

@@ -297,7 +297,8 @@ pub fn is_right(dtype: Dtype, ball: Ball, got: f64) -> bool {
         Dtype::F32 => f64::from(value as f32),
         Dtype::E4m3 => e4m3::from_f64(value).to_f64(),
         Dtype::E5m2 => e5m2::from_f64(value).to_f64(),
-        Dtype::I8 | Dtype::I4x2 | Dtype::I32 => value.trunc(),
+        Dtype::I8 => f64::from(value.round_ties_even() as i8),
+        Dtype::I4x2 | Dtype::I32 => value.trunc(),
     };
     let Ball { value, error } = ball;
     if ball.is_special() {

@@ -1,4 +1,4 @@
-//! Row-wise kernels that write 8-bit floats: ragged widths, any alignment, what saturates, on GPUs that have instructions for it and on
+//! Row-wise kernels that write 8-bit floats and whole numbers of 8 bits: ragged widths, any alignment, what saturates, on GPUs that have instructions for it and on
 //! those that have none.
 
 use crate::support::compile::Compiler;
@@ -22,6 +22,19 @@ const TWICE: &str =
     narrow = y * 1000.0;
 }";
 
+/// Weights with a scale for each row, beside 8-bit floats.
+const WHOLE: &str =
+    "fn whole(x: &Matrix<TYPE>, scale: &mut Column<f32>, out: &mut Matrix<i8>, other: &mut Matrix<e4m3>) {
+    let largest = row_max(x.abs()).max(1e-12) / 127.0;
+    scale = largest;
+    out = x / largest;
+    other = x;
+}";
+
+const WHOLE_CAST: &str = "fn cast(x: &Matrix<f32>, out: &mut Matrix<i8>) {
+    out = x;
+}";
+
 const CAST: &str = "fn cast(x: &Matrix<f32>, out: &mut Matrix<e4m3>, wide: &mut Matrix<e5m2>) {
     out = x;
     wide = x;
@@ -40,6 +53,36 @@ fn eight_bit_outputs_are_right_by_every_kind_of_schedule_and_by_the_reference() 
     let test = "eight_bit_outputs_are_right_by_every_kind_of_schedule_and_by_the_reference";
     let Some(compiler) = Compiler::find(test) else { return };
     check_every_kind(&compiler, [(QUANTISED_NORM, "bf16"), (TWICE, "f16"), (QUANTISED_NORM, "f32")]);
+}
+
+/// What is rounded and stays a float.
+const ROUNDED: &str = "fn rounded(x: &Matrix<TYPE>, out: &mut Matrix<f32>) {
+    out = (x * 4.0).round_ties_even() / 4.0;
+}";
+
+#[test]
+fn whole_numbers_are_right_at_every_width_and_by_every_kind_of_schedule() {
+    let Some(compiler) = Compiler::find("whole_numbers_are_right_at_every_width_and_by_every_kind_of_schedule") else {
+        return;
+    };
+    check_every_type(&compiler, &[WHOLE], 3, [1, 7, 8, 64, 257, 1000]);
+    check_every_kind(&compiler, [(WHOLE, "bf16"), (ROUNDED, "f16"), (WHOLE, "f32")]);
+}
+
+#[test]
+fn whole_numbers_are_rounded_to_even_saturate_and_are_0_of_what_is_no_number() {
+    let Some(compiler) = Compiler::find("whole_numbers_are_rounded_to_even_saturate_and_are_0_of_what_is_no_number")
+    else {
+        return;
+    };
+    let values = [0.5, 1.5, 2.5, -0.5, -1.5, 126.5, 127.5, -128.5, -129.0, 1e30, -1e30, 3e9, f64::NAN];
+    let others = [f64::INFINITY, f64::NEG_INFINITY, -0.0, 1e-40];
+    for schedule in [plain(), Sm80Schedule { cluster: 1, ..plain() }] {
+        let compiled = Compiled::new(&compiler, &problem(WHOLE_CAST), &schedule);
+        for (seed, special) in (0..).zip(values.into_iter().chain(others)) {
+            compiled.check(9, 520, Data { seed, special: Some(special), ..Data::default() });
+        }
+    }
 }
 
 /// Both conversions, of sm_80 by bits and of Hopper by an instruction.

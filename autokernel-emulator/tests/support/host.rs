@@ -40,7 +40,7 @@ pub fn to_bytes(dtype: Dtype, value: f64) -> Vec<u8> {
         Dtype::I32 => (value as i32).to_le_bytes().to_vec(),
         Dtype::E4m3 => vec![F8E4M3::from_f64(value).to_bits()],
         Dtype::E5m2 => vec![F8E5M2::from_f64(value).to_bits()],
-        Dtype::I8 => vec![(value as i8).cast_unsigned()],
+        Dtype::I8 => vec![(value.round_ties_even() as i8).cast_unsigned()],
         Dtype::I4x2 => panic!("an element of {dtype} is two numbers"),
     }
 }

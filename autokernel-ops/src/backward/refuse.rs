@@ -3,7 +3,7 @@
 use autokernel_core::Role;
 
 use super::names::name_of;
-use crate::body::{Body, Complaint, FP8, Fetch, Kind, Operand, Place, Reduction, Step};
+use crate::body::{Body, Complaint, Fetch, Kind, NARROW, Operand, Place, Reduction, Step};
 
 /// The only word of bodies that begins as names of gradients do.
 pub(super) const PRODUCT: &str = "dot";
@@ -89,7 +89,7 @@ fn store(at: usize, step: &Step) -> Option<Complaint> {
 fn outputs(body: &Body) -> Vec<Complaint> {
     let outputs = body.operands.iter().enumerate().filter(|(_, operand)| operand.role == Role::Output);
     let complaint = |(at, operand): (usize, &Operand)| {
-        if FP8.contains(&operand.dtype) {
+        if NARROW.contains(&operand.dtype) {
             let message = format!(
                 "`{}` is {}, and a gradient of that type is none; write bf16, f16 or f32, and quantise in a kernel of its own",
                 operand.name, operand.dtype

@@ -1,6 +1,6 @@
 //! What the names and operands of bodies are called in CUDA.
 
-use autokernel_core::{Arg, Dtype, Field};
+use autokernel_core::{Arg, Dtype, Field, Role};
 
 use super::{Kind, Operand};
 
@@ -47,8 +47,17 @@ pub fn is_load_mapped(field: &str) -> String {
 
 /// The C++ type of an operand's element.
 pub fn cuda_type(operand: &Operand) -> String {
-    match operand.dtype {
-        Dtype::I32 => "int32_t".to_owned(),
+    match (operand.dtype, operand.role) {
+        (Dtype::I32, _) => "int32_t".to_owned(),
+        (dtype, Role::Output) => stored_type(dtype),
+        (dtype, Role::Input) => format!("autokernel::{dtype}"),
+    }
+}
+
+/// The C++ type of an element that is stored. A whole number is stored as its bits, as floats are; a factor's `i8` has none.
+pub fn stored_type(dtype: Dtype) -> String {
+    match dtype {
+        Dtype::I8 => "autokernel::i8_bits".to_owned(),
         dtype => format!("autokernel::{dtype}"),
     }
 }

@@ -43,8 +43,11 @@ pub struct Body {
 /// The types of what a body reads and writes; the factors of a product have types of their own.
 pub const ELEMENTS: [Dtype; 3] = [Dtype::Bf16, Dtype::F16, Dtype::F32];
 
-/// Types of what bodies write, too: what is beyond their largest number becomes that.
+/// Floats of 8 bits, which bodies write too: what is beyond their largest number becomes that.
 pub const FP8: [Dtype; 2] = [Dtype::E4m3, Dtype::E5m2];
+
+/// All types that bodies write and do not read.
+pub const NARROW: [Dtype; 3] = [Dtype::E4m3, Dtype::E5m2, Dtype::I8];
 
 /// A tensor that a body reads or writes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

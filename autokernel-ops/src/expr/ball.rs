@@ -179,6 +179,7 @@ impl Ball {
             Math::Floor => args[0].step(f64::floor),
             Math::Ceil => args[0].step(f64::ceil),
             Math::Trunc => args[0].step(f64::trunc),
+            Math::RoundTiesEven => args[0].step(f64::round_ties_even),
             Math::Exp => {
                 let Ball { value, error } = args[0].monotone(f64::exp);
                 let size = if precision.is_short() { (x.abs() + e) * UNIT } else { 0.0 };

@@ -133,7 +133,7 @@ fn what_is_rounded_to_whole_numbers_or_divided_with_a_remainder_holds_both_sides
     let numbers = [-2.5, -1.05, -0.3, 0.0, 0.02, 0.75, 0.96, 3.0, 1e9];
     let off = [-0.1f32, -0.06, 0.0, 0.05, 0.1];
     for x in numbers {
-        for function in [Math::Floor, Math::Ceil, Math::Trunc] {
+        for function in [Math::Floor, Math::Ceil, Math::Trunc, Math::RoundTiesEven] {
             let ball = call(function, &[about(x)]);
             for found in off.map(|by| function.eval(&[x as f32 + by])) {
                 assert!(

@@ -46,7 +46,8 @@ impl Math {
             // Large arguments are reduced by a path of its own.
             Math::Sin | Math::Cos => Cost { registers: 4 * WIDE, special_functions: 1 },
             Math::Exp | Math::Ln | Math::Sqrt | Math::Recip => Cost { registers: 0, special_functions: 1 },
-            Math::Abs | Math::Max | Math::Min | Math::MulAdd | Math::Floor | Math::Ceil | Math::Trunc => Cost::NONE,
+            Math::Abs | Math::Max | Math::Min | Math::MulAdd => Cost::NONE,
+            Math::Floor | Math::Ceil | Math::Trunc | Math::RoundTiesEven => Cost::NONE,
         }
     }
 }

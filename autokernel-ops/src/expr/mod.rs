@@ -149,6 +149,7 @@ math! {
     Floor "floor" 1 |v: &[f32]| v[0].floor();
     Ceil "ceil" 1 |v: &[f32]| v[0].ceil();
     Trunc "trunc" 1 |v: &[f32]| v[0].trunc();
+    RoundTiesEven "round_ties_even" 1 |v: &[f32]| v[0].round_ties_even();
 }
 
 impl Math {

@@ -14,6 +14,7 @@ use super::schedule::{Schedule, Sm90Schedule};
 use super::statistics::Shares;
 use super::weights::Weights;
 use super::{reference as reference_matmul, roots, skinny, sm80, sm90, statistics};
+use crate::body::cuda::stored_type;
 use crate::epilogue::Epilogue;
 use crate::expr::Precision;
 use crate::expr::cuda::Spelling;
@@ -262,12 +263,13 @@ fn of_any_size(problem: &Problem) -> Problem {
 }
 
 fn problem_struct(problem: &Problem, spelling: Spelling) -> String {
-    let Problem { input, output, layout, epilogue, .. } = problem;
+    let Problem { input, layout, epilogue, .. } = problem;
+    let output = stored_type(problem.output);
     format!(
         "// What must be computed.\n\
          struct Problem {{\n  \
          using Input = autokernel::{input};\n  \
-         using Output = autokernel::{output};\n  \
+         using Output = {output};\n  \
          {weights}{block}{transpose_a}static constexpr bool kTransposeB = {transpose_b};\n  \
          static constexpr int kKnownN = 0;  // 0: given at launch\n  \
          static constexpr int kKnownK = 0;\n\

@@ -218,15 +218,18 @@ impl Operation for Problem {
             Dtype::F32 | Dtype::I32 => 2f32.powi(-20),
             Dtype::E4m3 => 2f32.powi(-3),
             Dtype::E5m2 => 2f32.powi(-2),
-            Dtype::I8 | Dtype::I4x2 => 1.0,
+            Dtype::I8 | Dtype::I4x2 => 0.0,
         };
-        let outputs = self.signature().operands.into_iter().filter(|operand| operand.role == Role::Output);
-        let relative = outputs.map(|operand| unit(operand.dtype)).fold(0.0, f32::max);
+        let operands = self.signature().operands;
+        let outputs = || operands.iter().filter(|operand| operand.role == Role::Output);
+        let relative = outputs().map(|operand| unit(operand.dtype)).fold(0.0, f32::max);
+        // Whole numbers are as far apart wherever they lie.
+        let whole = if outputs().any(|operand| operand.dtype == Dtype::I8) { 1.0 } else { 0.0 };
         let absolute = match self.input.bytes() {
             2 => (k as f32).sqrt() * 2f32.powi(-18),
             _ => accumulation::error(self.input, k.into(), PEAK) as f32,
         };
-        Tolerance { absolute, relative }
+        Tolerance { absolute: absolute + whole, relative }
     }
 }
 

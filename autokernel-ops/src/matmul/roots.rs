@@ -11,7 +11,7 @@ use super::{skinny, sm90};
 use crate::body::FP8;
 
 /// All of them; the reference's is none of them.
-pub const ROOTS: [&str; 34] = [
+pub const ROOTS: [&str; 35] = [
     SM80.product,
     SM80.batch,
     SM80.groups,
@@ -24,6 +24,7 @@ pub const ROOTS: [&str; 34] = [
     PAD_ROWS,
     PAD_BYTE_ROWS,
     FP8_OUTPUT,
+    INT8_OUTPUT,
     FP8_SM80,
     INT8_SM80,
     INT8_SM90,
@@ -52,6 +53,7 @@ const SKINNY: &str = "skinny_sm80_matmul.cuh";
 const PAD_ROWS: &str = "pad_rows.cuh";
 const PAD_BYTE_ROWS: &str = "pad_byte_rows.cuh";
 const FP8_OUTPUT: &str = "fp8.cuh";
+const INT8_OUTPUT: &str = "int8_output.cuh";
 const FP8_SM80: &str = "sm80_fp8.cuh";
 const INT8_SM80: &str = "sm80_int8.cuh";
 const INT8_SM90: &str = "sm90_int8.cuh";
@@ -151,7 +153,7 @@ pub fn of_kernel(class: &Class, schedule: &Schedule) -> Vec<&'static str> {
     match schedule {
         Schedule::Sm80(_) => SM80.of_class(class),
         // Nothing is realigned.
-        Schedule::Skinny(_) => fp8_output(class).into_iter().chain(of_body(class)).chain([SKINNY]).collect(),
+        Schedule::Skinny(_) => narrow_outputs(class).chain(of_body(class)).chain([SKINNY]).collect(),
         Schedule::Sm90(schedule) => {
             let heights = schedule.has_heights().then_some(HEIGHTS);
             SM90.of_class(class).into_iter().chain(heights).collect()
@@ -175,7 +177,8 @@ pub fn of_reference(class: &Class) -> Vec<&'static str> {
         Many::One | Many::Batch | Many::Groups => "reference_matmul.cuh",
         Many::Masked | Many::GroupsAlongK => "reference_groups.cuh",
     };
-    of_body(class).chain([product]).collect()
+    let stored = narrow_outputs(class).filter(|file| *file == INT8_OUTPUT);
+    stored.chain(of_body(class)).chain([product]).collect()
 }
 
 /// What bodies of a class read and see, which templates find declared.
@@ -185,9 +188,11 @@ fn of_body(class: &Class) -> impl Iterator<Item = &'static str> {
     repeated.into_iter().chain(wrapped).chain(class.joins_rows().then_some(JOINED))
 }
 
-/// What an output of 8 bits is rounded by.
-fn fp8_output(class: &Class) -> Option<&'static str> {
-    class.outputs().any(|(_, dtype)| FP8.contains(&dtype)).then_some(FP8_OUTPUT)
+/// What outputs of 8 bits are rounded by.
+fn narrow_outputs(class: &Class) -> impl Iterator<Item = &'static str> {
+    let writes = |types: &[Dtype]| class.outputs().any(|(_, dtype)| types.contains(&dtype));
+    let (fp8, int8) = (writes(&FP8), writes(&[Dtype::I8]));
+    fp8.then_some(FP8_OUTPUT).into_iter().chain(int8.then_some(INT8_OUTPUT))
 }
 
 impl OfFamily {
@@ -216,8 +221,7 @@ impl OfFamily {
         let writes_c = class.writes_c();
         let unstored = (!writes_c).then_some(self.unstored);
         let reduced = self.reduced.filter(|_| class.joins_rows() || !writes_c);
-        let before =
-            fp8_output(class).into_iter().chain(of_input).chain(of_body(class)).chain((!writes_c).then_some(UNSTORED));
+        let before = narrow_outputs(class).chain(of_input).chain(of_body(class)).chain((!writes_c).then_some(UNSTORED));
         before
             .chain(weights(Side::Before))
             .chain([self.product])

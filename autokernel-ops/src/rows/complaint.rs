@@ -3,7 +3,7 @@
 use autokernel_core::Role;
 
 use crate::body::check::{ALL_ROWS, Checker};
-use crate::body::{Body, Complaint, ELEMENTS, FP8, Kind, Operand, Place, Rotated, Step};
+use crate::body::{Body, Complaint, ELEMENTS, Kind, NARROW, Operand, Place, Rotated, Step};
 
 /// Every mistake in `body`; none in one that can be compiled.
 pub fn complaints(body: &Body) -> Vec<Complaint> {
@@ -55,7 +55,7 @@ fn operands(checker: &mut Checker<'_>, body: &Body) {
             );
             checker.complain(Place::Operand(at), message);
         }
-        let is_narrow = FP8.contains(&operand.dtype) && operand.role == Role::Output;
+        let is_narrow = NARROW.contains(&operand.dtype) && operand.role == Role::Output;
         if is_narrow && (operand.kind != Kind::Matrix || body.has_own_axis(&operand.name)) {
             let message = format!(
                 "{} is written to a `&mut Matrix`, row by row as they are read; make this bf16, f16 or f32",
@@ -64,7 +64,7 @@ fn operands(checker: &mut Checker<'_>, body: &Body) {
             checker.complain(Place::Operand(at), message);
         } else if operand.kind != Kind::Index && !is_narrow && !ELEMENTS.contains(&operand.dtype) {
             let message = format!(
-                "row-wise kernels read bf16, f16 and f32, and write e4m3 and e5m2 too; convert this operand, or multiply matrices of \
+                "row-wise kernels read bf16, f16 and f32, and write e4m3, e5m2 and i8 too; convert this operand, or multiply matrices of \
                  {} in `#[autokernel::fused_matmul]`",
                 operand.dtype
             );

@@ -12,7 +12,7 @@ use crate::hash;
 use crate::source::{self, KernelSource};
 
 /// The CUDA files that kernels of this operation begin with.
-pub const ROOTS: [&str; 8] = [
+pub const ROOTS: [&str; 9] = [
     "columns_sm80.cuh",
     "rows_sm80.cuh",
     "rows_parked.cuh",
@@ -21,6 +21,7 @@ pub const ROOTS: [&str; 8] = [
     "rows_index.cuh",
     "rows_moved.cuh",
     "rows_fp8.cuh",
+    "rows_int8.cuh",
 ];
 
 /// The kernel that computes `problem` by `schedule`, and its launch.

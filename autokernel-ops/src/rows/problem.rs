@@ -158,9 +158,13 @@ pub struct Class {
 }
 
 impl Class {
-    /// Whether outputs hold 8-bit floats.
-    pub fn writes_fp8(&self) -> bool {
-        self.operands.iter().any(|(_, dtype, role)| *role == Role::Output && FP8.contains(dtype))
+    /// The files by which outputs of 8 bits are stored.
+    pub fn narrow_stores(&self) -> impl Iterator<Item = &'static str> {
+        let writes = |types: &[Dtype]| {
+            self.operands.iter().any(|(_, dtype, role)| *role == Role::Output && types.contains(dtype))
+        };
+        let (fp8, int8) = (writes(&FP8), writes(&[Dtype::I8]));
+        fp8.then_some("rows_fp8.cuh").into_iter().chain(int8.then_some("rows_int8.cuh"))
     }
 
     /// The class as one word, fit for file and symbol names.

@@ -340,6 +340,20 @@ pub fn int8_into_fp8(x: &Matrix<i8>, w: &Matrix<i8>, scale: &Column<f32>, out: &
     out = dot(x, w.t()) * scale * 0.01;
 }
 
+/// Halves into whole numbers, some beyond the last one, and as they are beside.
+#[autokernel::fused_matmul]
+pub fn halves_into_int8(
+    x: &Matrix<f16>,
+    w: &Matrix<f16>,
+    scale: &Column<f32>,
+    out: &mut Matrix<i8>,
+    other: &mut Matrix<f32>,
+) {
+    let y = dot(x, w.t()) / scale;
+    out = 60.0 * y;
+    other = y;
+}
+
 /// Whole numbers with a scale a row and one a column, and what is added behind them.
 #[autokernel::fused_matmul]
 pub fn int8_scaled(
@@ -452,6 +466,7 @@ pub fn catalogue() -> Vec<Declared> {
         fp8_into_fp8,
         fp8_saturated,
         int8_into_fp8,
+        halves_into_int8,
         int8_scaled,
         int8_swiglu,
         tf32_residual

@@ -78,6 +78,14 @@ pub fn embedding<T>(
     out = token + places[at];
 }
 
+/// Weights of 8 bits with a scale for each row.
+#[autokernel::rows]
+pub fn quantised(w: &Matrix<bf16>, scale: &mut Column<f32>, out: &mut Matrix<i8>) {
+    let of_row = row_max(w.abs()).max(1e-12) / 127.0;
+    scale = of_row;
+    out = w / of_row;
+}
+
 /// What a layer appends to its caches: the keys normed, the values as they are, and how large they were.
 #[autokernel::rows]
 pub fn append(
@@ -215,6 +223,7 @@ pub fn declared_here() -> Vec<Declared> {
             language,
             elementwise,
             causal,
+            quantised,
             append,
             permute,
             rotary,

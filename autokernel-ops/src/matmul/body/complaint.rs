@@ -7,7 +7,7 @@ use super::class::BodyClass;
 use super::written::Written;
 use super::{joined, made_scales, rotations, scales, zeros};
 use crate::body::check::Checker;
-use crate::body::{Body, Complaint, ELEMENTS, FP8, InPlace, Kind, Operand, Place, Reduction, Rotated, Step};
+use crate::body::{Body, Complaint, ELEMENTS, InPlace, Kind, NARROW, Operand, Place, Reduction, Rotated, Step};
 use crate::expr::Axis;
 use crate::matmul::inputs::{INPUTS, in_words, not_multiplied};
 use crate::matmul::many::Many;
@@ -31,10 +31,10 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
             checker.complain(Place::Operand(at), message);
         }
         let is_factor = written.factors().any(|factor| factor == operand.name);
-        let is_narrow = FP8.contains(&operand.dtype) && (operand.kind, operand.role) == (Kind::Matrix, Role::Output);
+        let is_narrow = NARROW.contains(&operand.dtype) && (operand.kind, operand.role) == (Kind::Matrix, Role::Output);
         let is_zeros = written.zeros().any(|zeros| zeros == operand.name);
         if operand.kind != Kind::Index && !is_factor && !is_zeros && !is_narrow && !ELEMENTS.contains(&operand.dtype) {
-            let message = if FP8.contains(&operand.dtype) {
+            let message = if NARROW.contains(&operand.dtype) {
                 format!(
                     "{} is a type of the factors of `dot` and of a `&mut Matrix` that is written; make this bf16, f16 or f32",
                     operand.dtype

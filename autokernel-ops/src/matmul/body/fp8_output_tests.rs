@@ -69,6 +69,22 @@ fn what_realigns_operands_copies_bytes_where_c_may_be_realigned() {
 }
 
 #[test]
+fn whole_numbers_leave_by_a_file_of_their_own() {
+    let mut written = written(Dtype::I8, Kind::Matrix);
+    written.body.operands[3].dtype = Dtype::I8;
+    let plain = Problem::new(Dtype::I8, Layout::Nt, "identity".parse().unwrap());
+    let problem = Problem { output: Dtype::I8, body: Some(Body::new(written).unwrap().into()), ..plain };
+    let class = problem.class();
+    let roots = roots::of_kernel(&class, &Schedule::default_for(&class, Arch::SM_90A));
+    assert_eq!(roots[..3], ["fp8.cuh", "int8_output.cuh", "sm90_int8.cuh"]);
+    assert!(
+        emit::emit(&problem, &Schedule::default_for(&class, Arch::SM_90A))
+            .cuda
+            .contains("Output = autokernel::i8_bits;")
+    );
+}
+
+#[test]
 fn one_number_a_row_has_more_than_8_bits() {
     let complaints = Body::new(written(Dtype::Bf16, Kind::Column)).unwrap_err();
     assert!(complaints.iter().any(|it| it.message.contains("make this bf16, f16 or f32")), "{complaints:?}");

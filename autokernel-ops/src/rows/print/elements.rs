@@ -1,7 +1,8 @@
 //! What a pass does to the elements of a vector.
 
+use autokernel_core::Dtype;
+
 use super::printer::{FUNCTION, Printer, factor};
-use crate::body::FP8;
 use crate::body::cuda::{cuda_type, element};
 use crate::expr::Axis;
 use crate::lines::Lines;
@@ -78,7 +79,11 @@ impl Printer<'_> {
             _ => format!("reduced.{name}.add({name}terms, span);"),
         }));
         out.lines(pass.stores.iter().map(|(name, _)| {
-            let store = if FP8.contains(&self.lane(name).dtype()) { "store_fp8" } else { "store" };
+            let store = match self.lane(name).dtype() {
+                Dtype::E4m3 | Dtype::E5m2 => "store_fp8",
+                Dtype::I8 => "store_int8",
+                _ => "store",
+            };
             let name = element(name);
             format!("autokernel::rows::{store}<kIsAligned>(places.{name}, span, {name}vector);")
         }));

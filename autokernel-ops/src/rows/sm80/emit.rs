@@ -74,9 +74,8 @@ impl Walk {
 fn included(class: &Class, walk: Walk) -> Vec<&'static str> {
     let moves = class.fetches.iter().any(|fetch| !fetch.columns.are_same());
     let picks = !class.own_axes().rows.is_empty();
-    let of_outputs = class.writes_fp8().then_some("rows_fp8.cuh");
     let of_inputs = [picks.then_some("rows_index.cuh"), moves.then_some("rows_moved.cuh")];
-    of_outputs.into_iter().chain(of_inputs.into_iter().flatten()).chain([walk.file()]).collect()
+    class.narrow_stores().chain(of_inputs.into_iter().flatten()).chain([walk.file()]).collect()
 }
 
 /// The kernel that computes `problem` by `schedule`, and its launch.
