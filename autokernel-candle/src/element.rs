@@ -1,7 +1,7 @@
 //! The element types that candle and autokernel have in common.
 
 use autokernel::{bf16, e4m3, f16};
-use candle_core::WithDType;
+use candle_core::{CpuStorage, WithDType};
 
 /// What elements are on candle's CUDA device.
 #[cfg(feature = "cuda")]
@@ -17,12 +17,26 @@ impl<T> OnCuda for T {}
 
 /// An element type of candle's tensors and of kernels: `bf16`, `f16`, `f32`, or `e4m3`. Sealed, as
 /// [`Element`](autokernel::Element) is.
-pub trait TensorElement: autokernel::Element + WithDType + OnCuda {}
+pub trait TensorElement: autokernel::Element + WithDType + OnCuda {
+    /// The elements of what holds this type.
+    #[doc(hidden)]
+    fn on_the_host(storage: &mut CpuStorage) -> Option<&mut [Self]>;
+}
 
-impl TensorElement for bf16 {}
-impl TensorElement for f16 {}
-impl TensorElement for f32 {}
-impl TensorElement for e4m3 {}
+macro_rules! tensor_element {
+    ($($ty:ident = $variant:ident),+) => {
+        $(impl TensorElement for $ty {
+            fn on_the_host(storage: &mut CpuStorage) -> Option<&mut [Self]> {
+                match storage {
+                    CpuStorage::$variant(data) => Some(data),
+                    _ => None,
+                }
+            }
+        })+
+    };
+}
+
+tensor_element!(bf16 = BF16, f16 = F16, f32 = F32, e4m3 = F8E4M3);
 
 /// `$body` with `$T` being the type among those listed whose elements `$dtype` names; an error that lists them for any other.
 macro_rules! by_type {

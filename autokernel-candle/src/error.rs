@@ -46,6 +46,13 @@ pub enum Error {
     )]
     Device,
 
+    /// A tensor that is being written over was to be opened once more.
+    #[error(
+        "the tensor is being updated, and candle holds its memory locked. Let the kernel read it where it writes it, as a `&mut Matrix`, or \
+         read a copy that was made before"
+    )]
+    Updated,
+
     /// The kernel, or a view of the tensor.
     #[error(transparent)]
     Kernel(#[from] autokernel::Error),

@@ -82,6 +82,15 @@ impl<const N: usize, const OUTER: usize> Axes<N, OUTER> {
         elements_side_by_side(layout, expected)?;
         Ok(Axes { start: layout.start_offset(), shape: dims, strides: *strides })
     }
+
+    /// The same of a tensor of that shape.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for one of another.
+    pub fn shaped(layout: &Layout, dims: [usize; N], expected: &'static str) -> Result<Self> {
+        let axes = Self::of(layout, expected)?;
+        if axes.shape == dims { Ok(axes) } else { Err(shape(layout, expected)) }
+    }
 }
 
 fn elements_side_by_side(layout: &Layout, expected: &'static str) -> Result<()> {

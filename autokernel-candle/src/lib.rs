@@ -2,8 +2,8 @@
 //!
 //! - **Layers** with the interface of candle's own, [`Linear`], [`SwiGlu`] and [`RmsNorm`], and [`ops`], functions on tensors, attention
 //!   among them. Each is one kernel for bf16 and f16, with gradients, and candle's own operations for other types and devices.
-//! - **Kernels of yours** on tensors: [`read`] gives views of them, with no copy and whatever their offsets and strides, and [`write()`] a
-//!   tensor that your kernel writes.
+//! - **Kernels of yours** on tensors: [`read()`] gives views of them, with no copy and whatever their offsets and strides, [`write()`] a
+//!   tensor that your kernel writes, [`write_two`] and [`write_three`] several of one launch, and [`update`] lets it write over one.
 //!
 //! ```
 //! use autokernel_candle::{Linear, Mask, RmsNorm, SwiGlu, attention};
@@ -44,6 +44,8 @@ pub mod ops;
 mod served;
 mod source;
 mod target;
+mod update;
+mod write;
 
 pub use element::TensorElement;
 pub use error::{Error, Result};
@@ -58,7 +60,9 @@ pub use ops::Activation;
 #[cfg(feature = "attention")]
 pub use ops::{Mask, attention};
 pub use source::{IndexNumber, Reader, read};
-pub use target::{Target, write};
+pub use target::Target;
+pub use update::update;
+pub use write::{write, write_three, write_two};
 
 /// The guide's programs.
 #[cfg(doctest)]

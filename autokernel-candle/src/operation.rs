@@ -3,7 +3,8 @@
 use candle_core::{CpuStorage, CudaStorage, CustomOp1, CustomOp2, CustomOp3, Layout, Shape, Storage, Tensor};
 
 use crate::source::Source;
-use crate::target::{Before, Target, written};
+use crate::target::Target;
+use crate::write::{Before, written};
 use crate::{Result, TensorElement};
 
 /// One tensor computed from `N` others.

@@ -12,7 +12,7 @@ pub(crate) fn is_served(tensors: &[&Tensor]) -> bool {
     matches!(dtype, Some(DType::BF16 | DType::F16)) && tensors.iter().all(is_served)
 }
 
-fn has_kernels(device: &Device) -> bool {
+pub(crate) fn has_kernels(device: &Device) -> bool {
     match device {
         Device::Cpu => true,
         Device::Cuda(_) => cfg!(feature = "cuda"),

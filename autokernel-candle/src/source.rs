@@ -1,10 +1,14 @@
 //! Views of candle's tensors, with no copy.
 
-use autokernel::{BatchView, ColumnView, HeadsView, IndexView, MatrixView, RowNumber, RowView};
+use autokernel::{
+    BatchView, ColumnBatchView, ColumnView, HeadsView, IndexView, MatrixView, PageTableView, RowBatchView, RowNumber,
+    RowView, ScalarView,
+};
 use candle_core::{CpuStorage, CudaStorage, DType, Device, Layout, Storage, StorageRef, Tensor, WithDType};
 
 use crate::element::OnCuda;
 use crate::layout::{Axes, Rows, vector};
+use crate::update::is_updated;
 use crate::{Error, Result, TensorElement};
 
 /// A tensor that is being read: keeps candle from writing to it, and hands out views.
@@ -27,14 +31,13 @@ use crate::{Error, Result, TensorElement};
 /// # }
 /// ```
 pub struct Reader<'t> {
-    storage: StorageRef<'t>,
-    layout: &'t Layout,
+    /// Nothing of a tensor that this thread updates: to wait for it would be for ever.
+    open: Option<(StorageRef<'t>, &'t Layout)>,
 }
 
 /// Opens a tensor for views: `read(&x).matrix::<bf16>()?`.
 pub fn read(tensor: &Tensor) -> Reader<'_> {
-    let (storage, layout) = tensor.storage_and_layout();
-    Reader { storage, layout }
+    Reader { open: (!is_updated(tensor)).then(|| tensor.storage_and_layout()) }
 }
 
 /// The views of a source, handed on to it.
@@ -80,16 +83,37 @@ handed_on! {
     /// # Errors
     /// As [`row`](Self::row).
     index<T: IndexNumber> -> IndexView<'_>;
+    /// The pages of sequences, `[sequences, pages]`, of `u32` or `i32`.
+    ///
+    /// # Errors
+    /// As [`matrix`](Self::matrix).
+    page_table<T: IndexNumber> -> PageTableView<'_>;
+    /// A tensor of one element.
+    ///
+    /// # Errors
+    /// As [`row`](Self::row).
+    scalar<T: TensorElement> -> ScalarView<'_, T>;
+    /// `[batch, columns]`: one element a column for each matrix of a batch.
+    ///
+    /// # Errors
+    /// As [`matrix`](Self::matrix).
+    row_batch<T: TensorElement> -> RowBatchView<'_, T>;
+    /// `[batch, rows]`: one element a row for each matrix of a batch.
+    ///
+    /// # Errors
+    /// As [`matrix`](Self::matrix).
+    column_batch<T: TensorElement> -> ColumnBatchView<'_, T>;
 }
 
 impl Reader<'_> {
     fn source(&self) -> Result<Source<'_>> {
-        let memory = match &*self.storage {
+        let (storage, layout) = self.open.as_ref().ok_or(Error::Updated)?;
+        let memory = match &**storage {
             Storage::Cpu(storage) => Memory::Host(storage),
             Storage::Cuda(storage) => Memory::Cuda(storage),
             Storage::Metal(_) => return Err(Error::Device),
         };
-        Ok(Source { memory, layout: self.layout })
+        Ok(Source { memory, layout })
     }
 }
 
@@ -198,6 +222,37 @@ impl<'s> Source<'s> {
             #[cfg(feature = "cuda")]
             Elements::Cuda(data) => IndexView::from_cudarc(&data),
         })
+    }
+
+    pub(crate) fn page_table<T: IndexNumber>(&self) -> Result<PageTableView<'s>> {
+        let Rows { start, rows, columns, ld } = Rows::of(self.layout)?;
+        let elements = self.elements::<T>(start..)?;
+        Ok(view!(elements, PageTableView, from_slice_with_ld, from_cudarc, rows, columns, ld)?)
+    }
+
+    pub(crate) fn scalar<T: TensorElement>(&self) -> Result<ScalarView<'s, T>> {
+        let not_one = || Error::Shape { shape: self.dims().to_vec(), expected: "single number" };
+        if self.layout.shape().elem_count() != 1 {
+            return Err(not_one());
+        }
+        let start = self.layout.start_offset();
+        Ok(match self.elements::<T>(start..start + 1)? {
+            Elements::Host(data) => ScalarView::from_ref(data.first().ok_or_else(not_one)?),
+            #[cfg(feature = "cuda")]
+            Elements::Cuda(data) => ScalarView::from_cudarc(data)?,
+        })
+    }
+
+    pub(crate) fn row_batch<T: TensorElement>(&self) -> Result<RowBatchView<'s, T>> {
+        let Rows { start, rows, columns, ld } = Rows::of(self.layout)?;
+        let elements = self.elements::<T>(start..)?;
+        Ok(view!(elements, RowBatchView, from_slice, from_cudarc, rows, columns, ld)?)
+    }
+
+    pub(crate) fn column_batch<T: TensorElement>(&self) -> Result<ColumnBatchView<'s, T>> {
+        let Rows { start, rows, columns, ld } = Rows::of(self.layout)?;
+        let elements = self.elements::<T>(start..)?;
+        Ok(view!(elements, ColumnBatchView, from_slice, from_cudarc, rows, columns, ld)?)
     }
 
     fn vector<T: WithDType + OnCuda>(&self) -> Result<Elements<'s, T>> {

@@ -1,125 +1,109 @@
-//! What kernels write: memory that candle allocates, which becomes a tensor without a copy.
+//! What kernels write, to be seen as they see it.
 
-use autokernel::{ColumnViewMut, HeadsViewMut, MatrixViewMut, RowViewMut};
-use candle_core::op::BackpropOp;
-use candle_core::{Device, Shape, Storage, Tensor};
+use autokernel::{BatchViewMut, ColumnViewMut, HeadsViewMut, MatrixViewMut, RowViewMut};
+use candle_core::Layout;
 
+use crate::layout::{Axes, Rows, vector};
 use crate::{Error, Result, TensorElement};
 
 /// The elements of a tensor that is being written, to be seen as the kernel does.
-pub struct Target<'o, T>(Elements<'o, T>);
+///
+/// A tensor that [`write()`](crate::write()) makes has no gaps, and may be seen by any shape of as many elements. One that
+/// [`update`](crate::update) writes over has the shape and the strides that it has.
+pub struct Target<'o, T> {
+    elements: Elements<'o, T>,
+    /// Where they lie, from the first one on.
+    layout: Layout,
+}
 
-enum Elements<'o, T> {
+/// All elements from the first one to the last.
+pub(crate) enum Elements<'o, T> {
     Host(&'o mut [T]),
     #[cfg(feature = "cuda")]
     Cuda(autokernel::cudarc::driver::CudaViewMut<'o, T>),
 }
 
-/// A tensor on `device` that `kernel` writes: zeros where it does not. On a CUDA device it is allocated on candle's stream, on which
-/// the kernel runs too. It knows nothing of gradients; an operation that has some is a `CustomOp` of candle's.
-///
-/// ```no_run
-/// # use autokernel_candle::{read, write};
-/// # use candle_core::{Device, Tensor};
-/// # fn launch(x: autokernel::MatrixView<'_, f32>, out: autokernel::MatrixViewMut<'_, f32>) -> autokernel::Result<()> { Ok(()) }
-/// # fn f(x: &Tensor) -> candle_core::Result<Tensor> {
-/// let (rows, columns) = x.dims2()?;
-/// write::<f32>(x.device(), (rows, columns), |out| Ok(launch(read(x).matrix()?, out.matrix(rows, columns)?)?))
-/// # }
-/// ```
-///
-/// # Errors
-/// What `kernel` says, and what candle says of the allocation.
-pub fn write<T: TensorElement>(
-    device: &Device,
-    shape: impl Into<Shape>,
-    kernel: impl FnOnce(Target<'_, T>) -> Result<()>,
-) -> candle_core::Result<Tensor> {
-    let shape = shape.into();
-    let storage = written(device, &shape, Before::Zeros, kernel)?;
-    Ok(Tensor::from_storage(storage, shape, BackpropOp::none(), false))
-}
-
-/// What a kernel finds in what it writes.
-#[derive(Clone, Copy)]
-pub(crate) enum Before {
-    Zeros,
-    /// Nothing that is defined: for kernels that write every element.
-    Anything,
-}
-
-/// The memory of a tensor on `device` that `kernel` writes.
-pub(crate) fn written<T: TensorElement>(
-    device: &Device,
-    shape: &Shape,
-    before: Before,
-    kernel: impl FnOnce(Target<'_, T>) -> Result<()>,
-) -> Result<Storage> {
-    let elements = shape.elem_count();
-    match device {
-        Device::Cpu => {
-            let mut data = vec![T::default(); elements];
-            kernel(Target(Elements::Host(&mut data)))?;
-            Ok(Storage::Cpu(T::to_cpu_storage_owned(data)))
+/// `$view` of what `$elements` are, on the host by one function and on a GPU by another.
+macro_rules! view {
+    ($elements:expr, $view:ident, $host:ident, $cuda:ident $(, $argument:expr)*) => {
+        match $elements {
+            Elements::Host(data) => $view::$host(data $(, $argument)*),
+            #[cfg(feature = "cuda")]
+            Elements::Cuda(data) => $view::$cuda(data $(, $argument)*),
         }
-        #[cfg(feature = "cuda")]
-        Device::Cuda(device) => {
-            let mut data = match before {
-                Before::Zeros => device.alloc_zeros::<T>(elements)?,
-                // SAFETY: asked for by this crate's operations alone, whose kernels write every element of what they are given; where
-                // a launch is refused the memory is dropped unread.
-                Before::Anything => unsafe { device.alloc::<T>(elements) }?,
-            };
-            kernel(Target(Elements::Cuda(data.as_view_mut())))?;
-            Ok(Storage::Cuda(candle_core::CudaStorage::wrap_cuda_slice(data, device.clone())))
-        }
-        _ => {
-            let _ = before;
-            Err(Error::Device)
-        }
-    }
+    };
 }
 
 impl<'o, T: TensorElement> Target<'o, T> {
-    /// All of it as a matrix.
+    /// Elements that begin with the layout's first one.
+    pub(crate) fn new(elements: Elements<'o, T>, layout: &Layout) -> Self {
+        Target { elements, layout: Layout::new(layout.shape().clone(), layout.stride().to_vec(), 0) }
+    }
+
+    /// Elements along each axis of the tensor.
+    pub fn dims(&self) -> &[usize] {
+        self.layout.dims()
+    }
+
+    /// All of it as a matrix: the last axis along rows, or any other shape where there are no gaps.
     ///
     /// # Errors
-    /// It has another number of elements.
+    /// It has another number of elements, or they do not lie as the rows of a matrix do.
     pub fn matrix(self, rows: usize, columns: usize) -> Result<MatrixViewMut<'o, T>> {
-        Ok(match self.0 {
-            Elements::Host(data) => MatrixViewMut::from_slice(data, rows, columns)?,
-            #[cfg(feature = "cuda")]
-            Elements::Cuda(data) => MatrixViewMut::from_cudarc(data, rows, columns)?,
-        })
+        if self.layout.is_contiguous() {
+            return Ok(view!(self.elements, MatrixViewMut, from_slice, from_cudarc, rows, columns)?);
+        }
+        let Rows { rows: m, columns: n, ld, .. } = Rows::of(&self.layout)?;
+        let whole = view!(self.elements, MatrixViewMut, from_slice_with_ld, from_cudarc_with_ld, m, n, ld)?;
+        Ok(if (m, n) == (rows, columns) { whole } else { whole.reshaped(rows, columns)? })
     }
 
     /// All of it with one element a column.
-    pub fn row(self) -> RowViewMut<'o, T> {
-        match self.0 {
-            Elements::Host(data) => RowViewMut::from_slice(data),
-            #[cfg(feature = "cuda")]
-            Elements::Cuda(data) => RowViewMut::from_cudarc(data),
-        }
+    ///
+    /// # Errors
+    /// There are gaps between the elements.
+    pub fn row(self) -> Result<RowViewMut<'o, T>> {
+        let elements = self.without_gaps()?;
+        Ok(view!(elements, RowViewMut, from_slice, from_cudarc))
     }
 
     /// All of it with one element a row.
-    pub fn column(self) -> ColumnViewMut<'o, T> {
-        match self.0 {
-            Elements::Host(data) => ColumnViewMut::from_slice(data),
-            #[cfg(feature = "cuda")]
-            Elements::Cuda(data) => ColumnViewMut::from_cudarc(data),
+    ///
+    /// # Errors
+    /// There are gaps between the elements.
+    pub fn column(self) -> Result<ColumnViewMut<'o, T>> {
+        let elements = self.without_gaps()?;
+        Ok(view!(elements, ColumnViewMut, from_slice, from_cudarc))
+    }
+
+    /// All of it as `[batch, rows, columns]`.
+    ///
+    /// # Errors
+    /// It has another number of elements, or is of another shape and has gaps.
+    pub fn batch(self, shape: [usize; 3]) -> Result<BatchViewMut<'o, T>> {
+        if self.layout.is_contiguous() {
+            return Ok(view!(self.elements, BatchViewMut, from_slice, from_cudarc, shape)?);
         }
+        let Axes { strides, .. } = Axes::shaped(&self.layout, shape, "batch of matrices")?;
+        Ok(view!(self.elements, BatchViewMut, from_slice_with_strides, from_cudarc_with_strides, shape, strides)?)
     }
 
     /// All of it as `[batch, heads, sequence, elements]` of these strides along the first three.
     ///
     /// # Errors
-    /// They do not fit it, or overlap.
+    /// They do not fit it, or overlap; or there are gaps, and its own shape and strides are others.
     pub fn heads(self, shape: [usize; 4], strides: [usize; 3]) -> Result<HeadsViewMut<'o, T>> {
-        Ok(match self.0 {
-            Elements::Host(data) => HeadsViewMut::from_slice_with_strides(data, shape, strides)?,
-            #[cfg(feature = "cuda")]
-            Elements::Cuda(data) => HeadsViewMut::from_cudarc_with_strides(data, shape, strides)?,
-        })
+        const HEADS: &str = "tensor of [batch, heads, sequence, elements] of those strides";
+        if !self.layout.is_contiguous() && Axes::shaped(&self.layout, shape, HEADS)?.strides != strides {
+            return Err(Error::Shape { shape: self.dims().to_vec(), expected: HEADS });
+        }
+        Ok(view!(self.elements, HeadsViewMut, from_slice_with_strides, from_cudarc_with_strides, shape, strides)?)
+    }
+
+    fn without_gaps(self) -> Result<Elements<'o, T>> {
+        if !self.layout.is_contiguous() {
+            vector(&self.layout)?;
+        }
+        Ok(self.elements)
     }
 }

@@ -1,6 +1,7 @@
 //! `candle_nn::Linear`, in one kernel.
 
 use candle_core::{Module, Result, Tensor};
+use candle_nn::VarBuilder;
 
 use crate::ops::{Activation, linear};
 
@@ -29,6 +30,22 @@ impl Linear {
     /// A layer of `weight: [out, in]` and `bias: [out]`.
     pub const fn new(weight: Tensor, bias: Option<Tensor>) -> Self {
         Linear { weight, bias, activation: Activation::Identity }
+    }
+
+    /// The layer of a model's `weight` and `bias`, as [`candle_nn::linear`] reads them.
+    ///
+    /// # Errors
+    /// What the model does not have, or in another shape.
+    pub fn load(in_dim: usize, out_dim: usize, vb: VarBuilder<'_>) -> Result<Self> {
+        candle_nn::linear(in_dim, out_dim, vb).map(Linear::from)
+    }
+
+    /// The layer of a model's `weight`, as [`candle_nn::linear_no_bias`] reads it.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn load_no_bias(in_dim: usize, out_dim: usize, vb: VarBuilder<'_>) -> Result<Self> {
+        candle_nn::linear_no_bias(in_dim, out_dim, vb).map(Linear::from)
     }
 
     /// The same with what follows it.

@@ -1,6 +1,7 @@
 //! `candle_nn::RmsNorm`.
 
 use candle_core::{Module, Result, Tensor};
+use candle_nn::VarBuilder;
 
 use crate::ops::{add_rms_norm, rms_norm};
 
@@ -15,6 +16,14 @@ impl RmsNorm {
     /// A norm of `weight: [n]`.
     pub const fn new(weight: Tensor, eps: f64) -> Self {
         RmsNorm { weight, eps }
+    }
+
+    /// The norm of a model's `weight`, as [`candle_nn::rms_norm`] reads it.
+    ///
+    /// # Errors
+    /// What the model does not have, or in another shape.
+    pub fn load(size: usize, eps: f64, vb: VarBuilder<'_>) -> Result<Self> {
+        candle_nn::rms_norm(size, eps, vb).map(RmsNorm::from)
     }
 
     /// The weight, `[n]`.

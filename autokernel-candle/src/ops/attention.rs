@@ -6,7 +6,7 @@ use candle_core::{D, DType, Device, Storage, Tensor};
 use crate::element::by_factor;
 use crate::kernels::attention as kernels;
 use crate::served::{is_served, is_trained};
-use crate::target::{Before, written};
+use crate::write::{Before, written};
 use crate::{Error, Result, read};
 
 /// Which keys a query sees.

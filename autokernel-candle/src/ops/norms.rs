@@ -11,7 +11,7 @@ use crate::operation::{Custom, Operation, computed};
 use crate::read;
 use crate::served::{in_rows, is_served, is_trained};
 use crate::source::Source;
-use crate::target::{Before, written};
+use crate::write::{Before, written, written_two};
 
 /// x / √(mean(x²) + eps) · weight along the last axis, with `x: [.., n]` and `weight: [n]`.
 ///
@@ -42,22 +42,15 @@ pub fn add_rms_norm(x: &Tensor, skip: &Tensor, weight: &Tensor, eps: f32) -> can
     }
     let (x, skip, weight) = (in_rows(x)?, in_rows(skip)?, weight.contiguous()?);
     let (shape, device) = (x.shape(), x.device());
-    let mut sum = None;
-    let normed: Result<Storage> = by_factor!(x.dtype(), T => written::<T>(device, shape, Before::Anything, |out| {
-        let (x, skip, weight) = (read(&x), read(&skip), read(&weight));
-        let view = x.matrix::<T>()?;
-        let (m, n) = (view.nrows(), view.ncols());
-        sum = Some(written::<T>(device, shape, Before::Anything, |sum| {
-            let (sum, out) = (sum.matrix(m, n)?, out.matrix(m, n)?);
-            Ok(rows::add_rms_norm::launch(view, skip.matrix::<T>()?, weight.row::<T>()?, eps, sum, out)?)
-        })?);
-        Ok(())
-    }));
-    let tensor = |storage| Tensor::from_storage(storage, shape, BackpropOp::none(), false);
-    let normed = tensor(normed?);
-    // Written where the norm was.
-    let sum = sum.map(tensor).ok_or(crate::Error::Device)?;
-    Ok((sum, normed))
+    let both: Result<(Tensor, Tensor)> = by_factor!(x.dtype(), T => {
+        written_two::<T, T>(device, [shape.clone(), shape.clone()], Before::Anything, |sum, out| {
+            let (x, skip, weight) = (read(&x), read(&skip), read(&weight));
+            let x = x.matrix::<T>()?;
+            let (sum, out) = (sum.matrix(x.nrows(), x.ncols())?, out.matrix(x.nrows(), x.ncols())?);
+            Ok(rows::add_rms_norm::launch(x, skip.matrix::<T>()?, weight.row::<T>()?, eps, sum, out)?)
+        })
+    });
+    Ok(both?)
 }
 
 /// (x − mean(x)) / √(var(x) + eps) · weight + bias along the last axis, with `x: [.., n]`, `weight` and `bias: [n]`. What is trained
@@ -106,17 +99,12 @@ impl Operation<2> for RmsNorm {
         let (m, n) = (x.elem_count() / weight.elem_count(), weight.elem_count());
         by_factor!(x.dtype(), T => {
             let (view, dy) = (reader.matrix::<T>()?, dy.matrix::<T>()?);
-            let mut inverse = None;
-            let dx = crate::write::<T>(x.device(), x.shape(), |dx| {
-                inverse = Some(crate::write::<f32>(x.device(), m, |inverse| {
-                    let (dx, inverse) = (dx.matrix(m, n)?, inverse.column());
-                    Ok(gradients::of_rms_norm::launch(&view, of_weight.row::<T>()?, &dy, eps, dx, inverse)?)
-                })?);
-                Ok(())
+            let (dx, inverse) = crate::write_two::<T, f32>(x.device(), x.shape(), m, |dx, inverse| {
+                let (dx, inverse) = (dx.matrix(m, n)?, inverse.column()?);
+                Ok(gradients::of_rms_norm::launch(&view, of_weight.row::<T>()?, &dy, eps, dx, inverse)?)
             })?;
-            let inverse = inverse.ok_or(crate::Error::Device)?;
             let dw = crate::write::<T>(x.device(), weight.shape(), |dw| {
-                Ok(gradients::of_rms_weight::launch(&view, &dy, read(&inverse).column::<f32>()?, dw.row())?)
+                Ok(gradients::of_rms_weight::launch(&view, &dy, read(&inverse).column::<f32>()?, dw.row()?)?)
             })?;
             Ok([dx, dw])
         })
