@@ -52,7 +52,7 @@ pub const RUNTIME_HEADER: Header = ("cuda_runtime.h", include_str!("cuda_runtime
 /// The same of kernels that call what few do.
 const WITH_ROUNDING: Header =
     ("cuda_runtime.h", concat!(include_str!("cuda_runtime.h"), include_str!("cuda_rounding.h")));
-const ROUNDING: [&str; 4] = ["floorf(", "ceilf(", "truncf(", "fmodf("];
+const ROUNDING: [&str; 5] = ["floorf(", "ceilf(", "truncf(", "rintf(", "fmodf("];
 
 /// A kernel that could not be compiled.
 #[derive(Debug, thiserror::Error)]

@@ -3,6 +3,7 @@
 #if __CUDACC_VER_MAJOR__ == 13
 #define AUTOKERNEL_BUILTIN extern "C" __attribute__((device)) __attribute__((device_builtin))
 AUTOKERNEL_BUILTIN float floorf(float);
+AUTOKERNEL_BUILTIN float rintf(float);
 AUTOKERNEL_BUILTIN float ceilf(float);
 AUTOKERNEL_BUILTIN float truncf(float);
 AUTOKERNEL_BUILTIN float fmodf(float, float);

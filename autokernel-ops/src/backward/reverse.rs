@@ -154,14 +154,12 @@ impl Graph {
                 let (to_left, to_right) = (self.times(adjoint, arguments[1]), self.times(adjoint, x));
                 return vec![(x, to_left), (arguments[1], to_right), (arguments[2], adjoint)];
             }
-            // Its derivative is 0 wherever it has one.
-            Math::RoundTiesEven => return Vec::new(),
             Math::Abs => {
                 let (zero, negative) = (self.literal(0.0), self.negate(adjoint));
                 let otherwise = self.choose(Truth::Compare(CompareOp::Less, x, zero), negative, zero);
                 self.choose(Truth::Compare(CompareOp::Greater, x, zero), adjoint, otherwise)
             }
-            Math::Floor | Math::Ceil | Math::Trunc => self.literal(0.0),
+            Math::Floor | Math::Ceil | Math::Trunc | Math::RoundTiesEven => self.literal(0.0),
             Math::Exp => self.times(adjoint, id),
             Math::Ln => self.over(adjoint, x),
             Math::Sqrt => {

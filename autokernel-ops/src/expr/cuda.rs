@@ -5,9 +5,6 @@ use std::fmt::Write;
 use super::short::{Constant, OnePlus, Short};
 use super::{BinaryOp, Condition, Expr, Function, Math, Precision};
 
-/// Not in `epilogue.cuh`: what every kernel includes is part of what is measured of it.
-const ROUND: &str = "[](float x) { asm(\"cvt.rni.f32.f32 %0, %0;\" : \"+f\"(x)); return x; }";
-
 /// How what can be computed in more than one way is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spelling {
@@ -46,7 +43,7 @@ impl Spelling {
             }
             // What rounds to whole numbers has no other form.
             (_, Math::Floor | Math::Ceil | Math::Trunc) => format!("{}f({})", function.name(), args[0]),
-            (_, Math::RoundTiesEven) => format!("({ROUND}({}))", args[0]),
+            (_, Math::RoundTiesEven) => format!("rintf({})", args[0]),
             _ => format!("autokernel::math::{}({})", function.name(), args.join(", ")),
         }
     }
