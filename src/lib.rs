@@ -137,9 +137,10 @@ pub use autokernel_runtime::{
     HeadsViewMut, Image, Images, Index, IndexView, Kernel, KernelDescriptor, KernelVariant, LaunchPlan, MAX_EXTENT,
     Matrix, MatrixView, MatrixViewMut, Multiprocessor, Number, Operand, PageTable, PageTableView, ParseExtentsError,
     Passed, Peak, PerDistance, PerHead, Plan, Planner, Reason, Resources, Result, Role, Routes, Row, RowBatch,
-    RowBatchView, RowNumber, RowView, RowViewMut, Scalar, ScalarView, ScalarViewMut, Signature, Span, Target, Tuned,
-    bf16, cudarc, dim, e4m3, e5m2, f16, i4x2, image_for, is_checked, pack, plan_for, quantise, quantise_blocks,
-    quantise_with_zeros, scale_blocks, set_checked, symbol, unpack,
+    RowBatchView, RowNumber, RowView, RowViewMut, Scalar, ScalarBatch, ScalarBatchView, ScalarBatchViewMut, ScalarView,
+    ScalarViewMut, Signature, Span, Target, Tuned, bf16, cudarc, dim, e4m3, e5m2, f16, i4x2, image_for, is_checked,
+    pack, plan_for, quantise, quantise_blocks, quantise_i8, quantise_with_zeros, scale_blocks, set_checked, symbol,
+    unpack,
 };
 #[cfg(feature = "emulator")]
 pub use autokernel_runtime::{EmulatedKernel, Emulation, emulator};

@@ -94,8 +94,8 @@ pub use operands::{
     AnyView, AnyViewMut, Argument, Batch, BatchView, BatchViewMut, Column, ColumnBatch, ColumnBatchView, ColumnView,
     ColumnViewMut, Element, Heads, HeadsView, HeadsViewMut, Index, IndexView, Matrix, MatrixView, MatrixViewMut,
     Number, PageTable, PageTableView, Row, RowBatch, RowBatchView, RowNumber, RowView, RowViewMut, Scalar, ScalarBatch,
-    ScalarBatchView, ScalarBatchViewMut, ScalarView, ScalarViewMut, i4x2, pack, quantise, quantise_blocks,
-    quantise_i8, quantise_with_zeros, scale_blocks, unpack,
+    ScalarBatchView, ScalarBatchViewMut, ScalarView, ScalarViewMut, i4x2, pack, quantise, quantise_blocks, quantise_i8,
+    quantise_with_zeros, scale_blocks, unpack,
 };
 pub use routing::Routes;
 pub use select::{Basis, Plan, Planner, Reason, Target, plan_for};
