@@ -318,7 +318,7 @@ mod tests {
             }
         ))
         .unwrap();
-        let expected = quote!(x: &Matrix<T>, w: &Matrix<T>, bias: &Column<f32>, scale: &RowBatch<f32>, skip: &Matrix<T>, out: &mut Matrix<T>);
+        let expected = quote!(x: &Matrix<T>, w: &Matrix<T>, bias: &Column<f32>, scale: &RowBatch<f32>, skip: &Matrix<T>, out: &mut Matrix<T>,);
         assert_eq!((inputs, is_one), (expected.to_string(), true));
         let expected = quote!({
             let y = gelu(dot(w, x.t()) + bias);
