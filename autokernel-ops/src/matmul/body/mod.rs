@@ -8,6 +8,7 @@ mod made_scales;
 pub mod oracle;
 pub mod print;
 mod print_element;
+mod print_extent;
 pub(super) mod print_rotations;
 mod print_rows;
 mod rotations;

@@ -1,6 +1,7 @@
 //! Functions of an element in `struct Body`: what each is given, what it reads, and its steps.
 
 use super::Body;
+use super::print_extent::extent;
 use super::print_rows::FUNCTION;
 use crate::body::cuda::element;
 use crate::body::{Kind, Step};
@@ -34,12 +35,6 @@ pub(super) fn values(out: &mut Lines, body: &Body, steps: &[&Step]) {
             if operand.kind == Kind::Scalar { format!("args.{name}") } else { format!("inputs.{name}.at(pair, i)") };
         out.line(format!("const float {} = {value};", element(read)));
     }
-}
-
-/// How many elements the result has along an axis, in fp32.
-pub(super) fn extent(axis: Axis) -> String {
-    let extent = if axis == Axis::Row { "m" } else { "n" };
-    format!("const float {} = static_cast<float>(args.{extent});", axis.count_name())
 }
 
 /// What a step gives, under its name.

@@ -3,7 +3,7 @@
 use autokernel_core::Dtype;
 
 use super::Body;
-use super::print_element::extent;
+use super::print_extent::extent;
 use crate::body::cuda::{cuda_type, element};
 use crate::body::{Kind, Operand, Reduction, Step};
 use crate::expr::Axis;
