@@ -121,7 +121,7 @@ fn body(seed: u64, compiler: Option<&Compiler>, out: &Path) -> Body {
         None => (None, None),
     };
     let variant = Variant { arch, tuned: None, portfolio: None, schedule, plan, image };
-    Body { seed, declaration, plan: Plan { problem, variants: vec![variant], model: None }, refused }
+    Body { seed, declaration, plan: Plan { problem, variants: vec![variant], portfolios: Default::default() }, refused }
 }
 
 /// The declarations in Rust, and a list of them.

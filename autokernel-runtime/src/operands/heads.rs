@@ -28,8 +28,13 @@ pub struct Heads<T> {
 }
 
 /// Borrowed [`Heads`] on the host or on a GPU, of any strides.
-#[derive(Clone)]
-pub struct HeadsView<'a, T: Number>(pub(crate) MatrixView<'a, T>);
+pub struct HeadsView<'a, T>(pub(crate) MatrixView<'a, T>);
+
+impl<T: Number> Clone for HeadsView<'_, T> {
+    fn clone(&self) -> Self {
+        HeadsView(self.0.clone())
+    }
+}
 
 /// Mutably borrowed [`Heads`] on the host or on a GPU, in which each element is one place.
 pub struct HeadsViewMut<'a, T>(pub(crate) MatrixViewMut<'a, T>);

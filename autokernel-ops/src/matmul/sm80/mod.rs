@@ -103,11 +103,16 @@ impl Sm80Schedule {
         (self.tile_m / self.warps_m + self.tile_n / self.warps_n) / 2
     }
 
-    /// Beside `mma` of bytes ptxas holds more of the copies of a stage, about a register for each piece of 16 bytes.
+    /// Beside `mma` of bytes ptxas holds more of the copies of a stage, about a register for each piece of 16 bytes; beside that of f32 more
+    /// of a walk over rows that the device counts.
     fn copy_registers(&self, class: &Class) -> u32 {
         const PIECE_BYTES: u32 = 16;
-        let pieces = (self.tile_m + self.tile_n) * self.tile_k / (PIECE_BYTES * self.threads());
-        if class.input.bytes() == 1 { pieces } else { 0 }
+        const OF_COUNTED_ROWS: u32 = 16;
+        match class.input.bytes() {
+            1 => (self.tile_m + self.tile_n) * self.tile_k / (PIECE_BYTES * self.threads()),
+            4 if class.many().counts_rows_on_device() => OF_COUNTED_ROWS,
+            _ => 0,
+        }
     }
 
     /// What a thread holds of groups, of the one that is summed and of the next one: two scales and a zero point for each 8 columns.
