@@ -11,8 +11,13 @@ use crate::hash;
 use crate::source::{self, Constant, KernelSource};
 
 /// The CUDA files that kernels of this operation begin with.
-pub const ROOTS: [&str; 4] =
-    ["sm80_attention.cuh", "sm80_attention_sharing.cuh", "sm90_attention.cuh", "sm90_attention_sharing.cuh"];
+pub const ROOTS: [&str; 5] = [
+    "sm80_attention.cuh",
+    "sm80_attention_sharing.cuh",
+    "sm90_attention.cuh",
+    "sm90_attention_sharing.cuh",
+    "attention_distances.cuh",
+];
 
 /// Threads of the reference; `kThreads` in CUDA, and no fewer than a value has elements.
 const REFERENCE_THREADS: u32 = 256;
@@ -53,7 +58,7 @@ struct Family {
 
 impl Family {
     fn of(class: &Class, schedule: &Schedule) -> Family {
-        let [sm80_whole, sm80_sharing, sm90_whole, sm90_sharing] = ROOTS;
+        let [sm80_whole, sm80_sharing, sm90_whole, sm90_sharing, _] = ROOTS;
         let sequences = class.sequences.cuda() + "\n";
         match schedule {
             Schedule::Sm80(schedule) => {

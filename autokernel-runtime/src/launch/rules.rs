@@ -280,7 +280,7 @@ mod tests {
             (|_, plan| plan.workspace = vec![Buffer::of_block(4, Contents::Zeros); 7], "7 buffers"),
             (|_, plan| plan.workspace = vec![of_parts(3)], "parts of dimension 3"),
             (|_, plan| plan.kernels[0].args[2].arg = Arg::Extent { dim: 3 }, "dimension 3"),
-            (|_, plan| plan.kernels[0].args = vec![plan.kernels[0].args[0].clone(); 9], "a parameter of 1152 bytes"),
+            (|_, plan| plan.kernels[0].args = vec![plan.kernels[0].args[0].clone(); 13], "a parameter of 1664 bytes"),
             (|signature, _| signature.operands[1].axes.extend([0; 3]), "`c` has not up to four axes"),
             (|_, plan| plan.kernels[0].args[1].arg = Arg::Scalar { operand: 1 }, "scalar 1"),
         ];
