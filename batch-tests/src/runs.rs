@@ -39,7 +39,7 @@ pub fn runs() -> Vec<Run> {
     for kernel in catalogue().into_iter().filter(|kernel| only.as_ref().is_none_or(|only| only == kernel.name)) {
         let problem = kernel.problem();
         let products = problem.class().products();
-        let mut kinds = every_kind(products);
+        let mut kinds = every_kind(problem.input, products);
         if problem.layout.transpose_a() {
             kinds.extend(of_transposed(products));
         }

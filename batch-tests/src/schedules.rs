@@ -1,6 +1,7 @@
 //! A schedule of each kind that loads, walks or stores in a way of its own.
 
 use autokernel::Arch;
+use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm80Schedule, Sm90Schedule};
 
 /// Those of tiles whose rows are whole swizzle rows of a transposed first factor, in place of others that are not.
@@ -27,7 +28,7 @@ pub fn of_weights(products: u32) -> Vec<(Arch, Schedule)> {
 }
 
 /// Those for sums of so many products, with tiles of as many columns of C.
-pub fn every_kind(products: u32) -> Vec<(Arch, Schedule)> {
+pub fn every_kind(input: Dtype, products: u32) -> Vec<(Arch, Schedule)> {
     let plain = Sm90Schedule { tile_m: 64, tile_n: 64 * products, ..Sm90Schedule::PLAIN };
     let swapped = Sm90Schedule { swap_ab: true, tile_m: 16, ..plain };
     let sm90 = [
@@ -46,7 +47,8 @@ pub fn every_kind(products: u32) -> Vec<(Arch, Schedule)> {
     let sm80 = Sm80Schedule {
         tile_m: 64,
         tile_n: 32 * products,
-        tile_k: 32,
+        // As deep in bytes whatever an element is.
+        tile_k: 64 / input.bytes(),
         warps_m: 2,
         warps_n: 1,
         stages: 3,

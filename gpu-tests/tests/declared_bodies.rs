@@ -69,7 +69,8 @@ fn modes(class: &Class) -> Vec<(Arch, Schedule)> {
     let sm80 = Sm80Schedule {
         tile_m: 64,
         tile_n: 32 * products,
-        tile_k: 32,
+        // As deep in bytes whatever an element is.
+        tile_k: 64 / class.input.bytes(),
         warps_m: 2,
         warps_n: 1,
         stages: 3,

@@ -99,7 +99,7 @@ fn gradients_of_random_bodies_are_what_differences_say() {
 #[test]
 fn gradients_of_random_products_are_what_differences_say() {
     let (first, bodies, cases) =
-        (number("AUTOKERNEL_SEED", 1001), number("AUTOKERNEL_BODIES", 300), number("AUTOKERNEL_CASES", 3));
+        (number("AUTOKERNEL_SEED", 1001), number("AUTOKERNEL_BODIES", 1000), number("AUTOKERNEL_CASES", 3));
     let (mut told, mut kernels, mut failures) = (0, 0, Vec::new());
     for seed in (first..first + 2 * bodies).filter(|seed| !seed.is_multiple_of(2)) {
         let declaration = draw::declaration(seed, 0);

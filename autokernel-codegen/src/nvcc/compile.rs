@@ -54,6 +54,12 @@ const WITH_ROUNDING: Header =
     ("cuda_runtime.h", concat!(include_str!("cuda_runtime.h"), include_str!("cuda_rounding.h")));
 const ROUNDING: [&str; 5] = ["floorf(", "ceilf(", "truncf(", "rintf(", "fmodf("];
 
+/// What nvcc finds in place of the toolkit's header before a kernel of that text.
+pub fn runtime_header(cuda: &str) -> Header {
+    let rounds = ROUNDING.iter().any(|call| cuda.contains(call));
+    if rounds { WITH_ROUNDING } else { RUNTIME_HEADER }
+}
+
 /// A kernel that could not be compiled.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
@@ -224,9 +230,7 @@ impl Compiler {
     /// The files beside the source: those that it includes, and what nvcc includes before it.
     fn files(&self, source: &KernelSource) -> Vec<Header> {
         let mut files = headers::included_by(&source.cuda);
-        let rounds = ROUNDING.iter().any(|call| source.cuda.contains(call));
-        let before = if rounds { WITH_ROUNDING } else { RUNTIME_HEADER };
-        files.extend(Some(before).filter(|_| !self.whole_runtime));
+        files.extend(Some(runtime_header(&source.cuda)).filter(|_| !self.whole_runtime));
         files
     }
 

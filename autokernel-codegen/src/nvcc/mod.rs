@@ -9,7 +9,7 @@ mod remedy;
 mod report;
 mod unit;
 
-pub use compile::{CompileError, Compiler, RUNTIME_HEADER};
+pub use compile::{CompileError, Compiler, RUNTIME_HEADER, runtime_header};
 pub use image::Image;
 pub use locate::{LocateError, Nvcc, OLDEST, SEARCH_ENV};
 pub use report::PtxasReport;

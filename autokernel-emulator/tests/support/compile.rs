@@ -6,7 +6,7 @@ use std::process::Command;
 
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::emit::{KernelSource, all_headers};
-use autokernel_codegen::nvcc::{Nvcc, RUNTIME_HEADER};
+use autokernel_codegen::nvcc::{Nvcc, runtime_header};
 
 use super::skip::skip;
 
@@ -48,7 +48,7 @@ impl Compiler {
 
     /// The PTX of `source`, with line information. Gives what nvcc said if it refuses.
     pub fn ptx(&self, source: &KernelSource, arch: Arch, change: Option<Change<'_>>) -> Result<String, String> {
-        let before = || all_headers().chain(Some(RUNTIME_HEADER).filter(|_| !self.whole_runtime));
+        let before = || all_headers().chain(Some(runtime_header(&source.cuda)).filter(|_| !self.whole_runtime));
         let headers: Vec<(&str, String)> = before().map(|(path, text)| (path, changed(path, text, change))).collect();
         if let Some(change) = change {
             let is_changed = headers.iter().zip(before()).any(|((_, now), (_, before))| now != before);

@@ -206,12 +206,9 @@ impl Class {
         !self.folds.is_empty()
     }
 
-    /// Whether nothing is reduced, so that blocks may take parts of a row. Not where a number a row is written, which rows
-    /// without columns have, too.
+    /// Whether nothing is reduced, so that blocks may take parts of a row.
     pub fn is_elementwise(&self) -> bool {
-        let writes_numbers =
-            self.operands.iter().any(|(kind, _, role)| *role == Role::Output && !kind.varies_along_row());
-        !self.is_by_columns() && !writes_numbers && matches!(&self.passes[..], [pass] if pass.is_empty())
+        !self.is_by_columns() && matches!(&self.passes[..], [pass] if pass.is_empty())
     }
 
     /// Whether two of its reductions can be made in one pass over the row.

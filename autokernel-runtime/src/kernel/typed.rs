@@ -15,7 +15,7 @@ use crate::{
 /// kept for the life of the process.
 ///
 /// ```
-/// use autokernel_runtime::{Device, Embedded, Kernel, Matrix, matmul};
+/// use autokernel_runtime::{Device, Embedded, Kernel, Matrix, __private::matmul_on_cpu, matmul::Layout};
 ///
 /// // SAFETY: there are no images.
 /// static RELU: Kernel<f32, f32> = unsafe {
@@ -34,7 +34,7 @@ use crate::{
 ///         }"#,
 ///         images: &[],
 ///         cpu: |arguments| {
-///             matmul::on_cpu(arguments, matmul::Layout::Nn, |sums| sums.iter_mut().for_each(|sum| *sum = sum.max(0.0)))
+///             matmul_on_cpu(arguments, Layout::Nn, |sums| sums.iter_mut().for_each(|sum| *sum = sum.max(0.0)))
 ///         },
 ///     })
 /// };

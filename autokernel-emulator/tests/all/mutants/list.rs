@@ -209,7 +209,7 @@ pub const MUTANTS: &[Mutant] = &[
     caught("a tile is read before the others' copies landed", On::Sm80, MATMUL80, "      __syncthreads();  // everyone's copies have landed, and everyone has read the tile before\n", ""),
     caught("slabs overwrite tiles in use", On::Sm80, MATMUL80, "      __syncthreads();  // the pipeline's memory becomes the slabs\n", ""),
     caught("slabs overwrite copies in flight", On::Sm80, MATMUL80, "    ptx::cp_async_wait<0>();\n", ""),
-    caught("a slab is read while it is written", On::Sm80, MATMUL80, "Store::stage(slab, accumulators[i]);\n      __syncwarp();\n", "Store::stage(slab, accumulators[i]);\n"),
+    caught("a slab is read while it is written", On::Sm80, MATMUL80, "Store::stage(slab, sums.fragments[i]);\n      __syncwarp();\n", "Store::stage(slab, sums.fragments[i]);\n"),
     caught("a slab is overwritten while it is read", On::Sm80, MATMUL80, "Store::store(slab, of_c);\n      }\n      __syncwarp();\n", "Store::store(slab, of_c);\n      }\n"),
     caught("copies are committed with the next tile's", On::Sm80, MATMUL80, "          copy_whole(shared + write_offset, index + S::kStages - 1);\n          ptx::cp_async_commit();\n", "          copy_whole(shared + write_offset, index + S::kStages - 1);\n"),
     caught("the stage that is read is refilled", On::Sm80, MATMUL80, "write_offset = (S::kStages - 1) * S::kStageBytes", "write_offset = 0"),

@@ -34,7 +34,8 @@ mod tests {
         "fragments_fit_registers",
         "weights_are_the_rows_of_wgmma",
     ];
-    const OF_BODIES_OF_SM80: [&str; 2] = ["rotated_heads_lie_in_a_lane", "scaled_blocks_lie_in_a_warp"];
+    const OF_BODIES_OF_SM80: [&str; 3] =
+        ["rotated_heads_lie_in_a_lane", "scaled_blocks_lie_in_a_warp", "stages_lie_in_groups"];
 
     /// The rules that break when one or two knobs of `base` take any of some odd values.
     fn broken(base: &Value) -> BTreeSet<&'static str> {
