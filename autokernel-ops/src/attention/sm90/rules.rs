@@ -41,7 +41,7 @@ const BODY_REGISTERS: u32 = 6;
 const WIDE_BODY_REGISTERS: u32 = 18;
 const WIDE_MASK_REGISTERS: u32 = 8;
 /// Those of a number by distance for each score, and where these lie.
-const DISTANCE_REGISTERS: u32 = 24;
+const DISTANCE_REGISTERS: u32 = 32;
 /// Where sums are many, those of shares and of a body together.
 const WIDE_SHARING_REGISTERS: u32 = 60;
 
