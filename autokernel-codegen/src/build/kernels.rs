@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use autokernel_core::Portfolio;
+use autokernel_core::{Dim, Extents, Portfolio};
 
 use super::error::{BuildError, env};
 use super::manifest::{ImageFiles, Plan, Variant};
@@ -128,9 +128,10 @@ fn leave_out(variants: &mut Vec<Variant>, spilled: &BTreeMap<ImageId, CompileErr
 }
 
 /// For each arch that a family serves the portfolio that serves `problem`, of the config or else its operation's own, and the tuned
-/// entries; where there are none, the arch's default. Each with its source.
+/// entries; where there are none of its dimensions, the arch's default. Each with its source.
 fn variants(problem: &Problem, config: &Config) -> Vec<(KernelSource, Variant)> {
     let class = problem.class();
+    let dims: Vec<Dim> = problem.signature().names().collect();
     let variant = |arch, schedule: Schedule, tuned, portfolio| {
         let emitted = problem.emit(&schedule);
         let (source, plan) = emitted.expect("a schedule that was checked for the class is of one of its families");
@@ -144,7 +145,10 @@ fn variants(problem: &Problem, config: &Config) -> Vec<(KernelSource, Variant)> 
         variants.extend(images.map(|(schedule, factor)| variant(arch, schedule, None, Some(factor))));
         let entries = config.entries_for(problem, arch);
         variants.extend(entries.iter().map(|entry| variant(arch, entry.schedule, Some(entry.tuned()), None)));
-        if variants.len() == first {
+        // An entry of a single product says nothing of the extents of many.
+        let is_of_these = |tuned: &Extents| tuned.iter().map(|(dim, _)| dim).eq(dims.iter().copied());
+        let is_near = |it: &Variant| it.tuned.as_ref().is_none_or(|tuned| is_of_these(&tuned.extents));
+        if !variants[first..].iter().any(|(_, it)| is_near(it)) {
             variants.push(variant(arch, class.default_schedule(arch), None, None));
         }
     }
