@@ -218,7 +218,7 @@ pub const MUTANTS: &[Mutant] = &[
     caught("units that straddle the edge are stored whole", On::Sm80, STORE80, "if (column + kUnitElements <= slab.columns) {", "if (column <= slab.columns) {"),
     caught("edges are copied and insides are zeros", On::Sm80, PTX80, "setp.eq.s32 ignore, %2, 0;", "setp.ne.s32 ignore, %2, 0;"),
     caught("the access is as wide as rows allow and columns do not", On::Sm80, COPY80, "const int64_t alignment = ld | end;", "const int64_t alignment = ld;"),
-    caught("an access takes 16 bytes where rows have 4", On::Sm80, COPY80, "if (alignment % 8 == 0) return Access::kVector;", "if (alignment % 2 == 0) return Access::kVector;"),
+    caught("an access takes 16 bytes where rows have 4", On::Sm80, COPY80, "if (alignment % (kChunkBytes / kElementBytes) == 0) return Access::kVector;", "if (alignment % (kWordBytes / kElementBytes) == 0) return Access::kVector;"),
     // ---- two products in one kernel: with one, none of these lines is compiled or makes a difference ----
     caught("the second product is that of the first factor again", On::Gated, PRODUCER, "args.b2_map, origin.b2(), shared.second_b", "args.b_map, origin.b(), shared.second_b"),
     caught("both second factors are loaded to one place", On::Gated, PRODUCER, "origin.b2(), shared.second_b(cursor.stage)", "origin.b2(), shared.b(cursor.stage)"),

@@ -51,11 +51,11 @@ struct Problem {
 // How.
 struct Schedule {
   static constexpr int kConsumers = 2;
-  static constexpr int kTileKeys = 96;
+  static constexpr int kTileKeys = 80;
   static constexpr int kStages = 2;
   static constexpr bool kPingPong = true;
   static constexpr int kExpByFma = 0;
-  static constexpr int kSharedBytes = 132232;
+  static constexpr int kSharedBytes = 115848;
   static constexpr bool kSteps = false;
 };
 
@@ -87,6 +87,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_score_f4b4f678675d_128_bf16_3c89272fef9a(const __grid_constant__ Args args) {
+autokernel_attention_causal_score_f4b4f678675d_128_bf16_ee701a156951(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -103,16 +103,13 @@ impl Sm80Schedule {
         (self.tile_m / self.warps_m + self.tile_n / self.warps_n) / 2
     }
 
-    /// Beside `mma` of bytes ptxas holds more of the copies of a stage, about a register for each piece of 16 bytes; beside that of f32 more
-    /// of a walk over rows that the device counts.
+    /// Beside `mma` of bytes ptxas holds more of the copies of a stage, about a register for each piece of 16 bytes.
     fn copy_registers(&self, class: &Class) -> u32 {
         const PIECE_BYTES: u32 = 16;
-        const OF_COUNTED_ROWS: u32 = 16;
-        match class.input.bytes() {
-            1 => (self.tile_m + self.tile_n) * self.tile_k / (PIECE_BYTES * self.threads()),
-            4 if class.many().counts_rows_on_device() => OF_COUNTED_ROWS,
-            _ => 0,
+        if class.input.bytes() > 1 {
+            return 0;
         }
+        (self.tile_m + self.tile_n) * self.tile_k / (PIECE_BYTES * self.threads())
     }
 
     /// What a thread holds of groups, of the one that is summed and of the next one: two scales and a zero point for each 8 columns.
@@ -125,10 +122,15 @@ impl Sm80Schedule {
         self.tile_n / self.warps_n / 4 * words
     }
 
-    /// Registers that what is fused needs beside accumulators: a small tile has fewer of these than rows need that are brought together.
+    /// Registers that what is fused needs beside accumulators: a small tile has fewer of these than rows need that are brought together,
+    /// and `mma` of f32 leaves fewer to a walk over rows that the device counts.
     pub fn body_registers(&self, class: &Class) -> u32 {
+        const OF_COUNTED_ROWS: u32 = 24;
         let beside = TOGETHER_REGISTERS.saturating_sub(WORKING_REGISTERS + self.accumulators());
-        class.body_registers().max(if class.statistics() > 0 { beside } else { 0 })
+        let together = if class.statistics() > 0 { beside } else { 0 };
+        let is_counted = class.input.bytes() == 4 && class.many().counts_rows_on_device();
+        let counted = if is_counted { self.fragments() + OF_COUNTED_ROWS } else { 0 };
+        class.body_registers().max(together).max(counted)
     }
 
     /// Dynamic shared memory of one block, in bytes: the ring, or the staged output tile that reuses it.

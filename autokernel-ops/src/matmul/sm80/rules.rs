@@ -129,7 +129,7 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "registers",
         words: "accumulators, of weights with scales of groups twice as many, + (warp tile's m + n) / 2, with scales of groups and n / 2, \
-                with zero points too n / 4, of 8-bit factors and the pieces of 16 bytes of a stage that a thread copies, of f32 whose rows the device counts and 16, or what a body needs if that is more, + 48, but at least 96 where rows are reduced, \
+                with zero points too n / 4, of 8-bit factors and the pieces of 16 bytes of a stage that a thread copies, of f32 whose rows the device counts and 24, or what a body needs if that is more, + 48, but at least 96 where rows are reduced, \
                 is at most 255, and at most 65536 / (32 * warps_m * warps_n)",
         holds: |s, class, _| s.registers_for(class) <= available(s),
         reason: |s, class, _| {
