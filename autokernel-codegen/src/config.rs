@@ -175,16 +175,16 @@ impl Config {
     }
 
     /// What a kernel of `problem` carries on `arch` for shapes that nobody tuned, each schedule with its measured over its predicted
-    /// time: the images of the portfolio that serves it with those that stand beside one, and those that its operation brings. Tuned entries, of this class or
-    /// another, are no reason to do without.
+    /// time: the images of the portfolio that serves it with those that stand beside one, or else those that its operation brings. Tuned entries,
+    /// of this class or another, are no reason to do without.
     pub fn images_for(&self, problem: &Problem, arch: Arch) -> Vec<(Schedule, f64)> {
         let class = problem.class();
         let shipped = self.portfolio_for(problem, arch).map(|portfolio| {
             portfolio.images_for(&class).map(|image| (image.schedule, image.measured_over_predicted)).collect()
         });
-        let beside = if shipped.is_some() { class.beside_portfolio(arch) } else { Vec::new() };
+        let brought = if shipped.is_some() { class.beside_portfolio(arch) } else { class.portfolio(arch) };
         let mut images: Vec<(Schedule, f64)> = shipped.unwrap_or_default();
-        for schedule in class.portfolio(arch).into_iter().chain(beside) {
+        for schedule in brought {
             if images.iter().all(|(image, _)| image.image() != schedule.image()) {
                 images.push((schedule, portfolio::AS_PREDICTED));
             }

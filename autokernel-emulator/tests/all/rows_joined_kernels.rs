@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::support::compile::{Change, Compiler};
 use crate::support::rows::{Compiled, Data, plain, typed};
+use crate::support::sample::sample;
 use autokernel_codegen::rows::{Keep, Sm80Schedule};
 
 const SOFTMAX: &str = "fn softmax(x: &Matrix<TYPE>, out: &mut Matrix<TYPE>) {
@@ -101,8 +102,8 @@ fn joined_reductions_are_right_by_every_kind_of_schedule_held_and_read_again() {
     let test = "joined_reductions_are_right_by_every_kind_of_schedule_held_and_read_again";
     let Some(compiler) = Compiler::find(test) else { return };
     let mut checked = 0;
-    for (source, ty) in SOURCES {
-        for schedule in schedules() {
+    for (turn, (source, ty)) in SOURCES.into_iter().enumerate() {
+        for schedule in sample(schedules(), 2, turn) {
             let Some((compiled, held)) = compiled(&compiler, source, ty, schedule) else { continue };
             // Of the widest what is held and what is not.
             let most = if held > 4096 { held + 8 } else { 2 * held + 8 };
@@ -114,7 +115,7 @@ fn joined_reductions_are_right_by_every_kind_of_schedule_held_and_read_again() {
             }
         }
     }
-    assert!(checked >= 150, "{checked} were checked");
+    assert!(checked >= 100, "{checked} were checked");
 }
 
 #[test]
@@ -123,8 +124,8 @@ fn rows_of_infinities_and_of_no_numbers_give_what_two_passes_give() {
         return;
     };
     let mut checked = 0;
-    for (source, ty) in SOURCES {
-        for schedule in schedules() {
+    for (turn, (source, ty)) in SOURCES.into_iter().enumerate() {
+        for schedule in sample(schedules(), 2, turn) {
             let Some((compiled, held)) = compiled(&compiler, source, ty, schedule) else { continue };
             let count = u32::try_from(ROWS.len()).unwrap();
             for columns in [3, held.min(1000), held + 24, held + 3] {
@@ -138,7 +139,7 @@ fn rows_of_infinities_and_of_no_numbers_give_what_two_passes_give() {
             }
         }
     }
-    assert!(checked >= 75, "{checked} were checked");
+    assert!(checked >= 36, "{checked} were checked");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::support::arguments;
 use crate::support::case::{SM80, SM90};
 use crate::support::compile::{Change, Compiler, instructions};
 use crate::support::host::{Matrix, Shape, allocate, download, product, rounded, shape};
+use crate::support::sample::sample_mutants;
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::matmul::plan::signature;
@@ -435,8 +436,9 @@ fn numbers_that_meet_others_along_k_and_stages_that_are_left_too_early_are_told(
         (packed, ("        if (begins_group(unit, step + 1)) {", "        {")),
         (packed, ("          clear(sums);\n", "")),
     ];
-    for (form, (before, after)) in units {
-        tells(test, form, SWAPPED, Change { file: UNITS, before, after });
+    let units = units.map(|(form, (before, after))| (form, Change { file: UNITS, before, after }));
+    for (form, change) in sample_mutants(units, 3, |(_, change)| *change) {
+        tells(test, form, SWAPPED, change);
     }
     // Warps that have rows of their own.
     let few = [
@@ -461,9 +463,10 @@ fn numbers_that_meet_others_along_k_and_stages_that_are_left_too_early_are_told(
         ("      if (offset >= k_blocks) break;\n", ""),
         ("    if (has_some) release_stage(shared, own.stage);\n", ""),
     ];
-    for (before, after) in pieces {
+    let pieces = pieces.map(|(before, after)| Change { file: PIECES, before, after });
+    for change in sample_mutants(pieces, 3, |change| *change) {
         let (form, schedule) = (Form { scales: None, ..packed }, Sm90Schedule { stages: 4, ..SWAPPED });
-        tells(test, form, schedule, Change { file: PIECES, before, after });
+        tells(test, form, schedule, change);
     }
     // Panels of wide tiles, each of which makes room alone.
     let wide = Sm90Schedule { tile_m: 40, tile_n: 64, consumers: 1, stages: 2, ..SWAPPED };

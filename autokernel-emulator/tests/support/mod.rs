@@ -9,4 +9,5 @@ pub mod compile;
 pub mod host;
 pub mod reducing;
 pub mod rows;
+pub mod sample;
 pub mod skip;

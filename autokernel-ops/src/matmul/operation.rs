@@ -346,7 +346,9 @@ impl operation::Class for Class {
 
     fn beside_portfolio(&self, arch: Arch) -> Vec<Schedule> {
         let skinny = skinny::portfolio(self, arch).into_iter().map(Schedule::from);
-        skinny.chain(super::default::of_batches(self, arch)).collect()
+        let beside = skinny.chain(super::default::of_batches(self, arch));
+        // A portfolio is measured with plain products, of which it replaces the images; others need theirs.
+        if super::portable::is_plain(self) { beside.collect() } else { beside.chain(self.portfolio(arch)).collect() }
     }
 
     fn measured_on(&self, arch: Arch) -> &'static [&'static str] {

@@ -40,7 +40,8 @@ pub(super) fn portfolio(class: &Class, arch: Arch) -> Vec<crate::Schedule> {
     [Schedule::default_for(class, arch)].into_iter().chain(passing).map(crate::Schedule::from).collect()
 }
 
-fn is_plain(class: &Class) -> bool {
+/// One product of 16-bit matrices without a body.
+pub(super) fn is_plain(class: &Class) -> bool {
     let is_one = class.products() == 1 && class.many() == Many::One && class.body.is_none();
     is_one && class.input.bytes() == 2 && class.weights.is_none() && class.block.is_none()
 }
