@@ -1,4 +1,5 @@
 //! The schedules that heads ship with, of the Hopper family wide ones and those of bodies: none spills, whatever the mask and the body.
+//! Ordinarily a part is compiled; all of them with `AUTOKERNEL_SOAK=1`.
 
 use std::path::{Path, PathBuf};
 
@@ -123,6 +124,9 @@ fn schedules_of_bodies_on_keys_that_the_device_locates_compile_without_spills() 
     [Arch::SM_80, Arch::SM_90A].into_iter().for_each(|arch| compile(&located, arch));
 }
 
+/// Ordinarily one of so many schedules is compiled, of another problem another.
+const SAMPLE: usize = 4;
+
 /// What each kernel carries where nothing was tuned.
 fn compile(problems: &[Problem], arch: Arch) {
     let cache: PathBuf =
@@ -131,12 +135,13 @@ fn compile(problems: &[Problem], arch: Arch) {
         Ok(nvcc) => Compiler::new(nvcc, cache),
         Err(reason) => return eprintln!("skipped: {reason}"),
     };
+    let every = if std::env::var_os("AUTOKERNEL_SOAK").is_some() { 1 } else { SAMPLE };
     let mut jobs = Vec::new();
-    for problem in problems {
+    for (turn, problem) in problems.iter().enumerate() {
         let schedules = problem::Problem::Attention(problem.clone()).class().portfolio(arch);
         assert!(!schedules.is_empty(), "{problem} has no schedule");
         let typed = schedules.iter().map(|schedule| Schedule::try_from(schedule).unwrap());
-        jobs.extend(typed.map(|schedule| (problem, schedule)));
+        jobs.extend(typed.skip(turn % every).step_by(every).map(|schedule| (problem, schedule)));
     }
     let refused = |(problem, schedule): &(&Problem, Schedule)| {
         let (source, _) = emit::kernel(problem, schedule);

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::{cargo, shell};
 
-/// What lengthens the tests: every image of a portfolio with bodies, two products in every mode, and of the emulator every
+/// What lengthens the tests: every image of a portfolio with bodies and of attention, two products in every mode, and of the emulator every
 /// mutant of our headers and many orders of events, a million changed programs, and a sample of the space of schedules.
 const LENGTHS: [(&str, &str); 3] =
     [("AUTOKERNEL_SOAK", "1"), ("AUTOKERNEL_FUZZ", "1000000"), ("AUTOKERNEL_SCHEDULES", "150")];
@@ -38,8 +38,10 @@ pub fn run(root: &Path) -> Result<()> {
     command.args(["--", "--nocapture", "--test-threads", "1"]);
     passes(&mut command, "a study lost or doubled a trial, or is too slow, see above")?;
     let mut command = cargo::command(root);
-    command.args(["test", "--package", "autokernel-codegen", "--test", "bodies_compile"]).envs(LENGTHS);
-    passes(&mut command, "an image of a portfolio spills with a body, see above")?;
+    command
+        .args(["test", "--package", "autokernel-codegen", "--test", "bodies_compile", "--test", "attention_compiles"])
+        .envs(LENGTHS);
+    passes(&mut command, "an image that kernels carry spills, see above")?;
     let mut command = cargo::command(root);
     command.args(["test", "--package", "gpu-tests", "--test", "declared_bodies"]).envs(LENGTHS);
     passes(&mut command, "a body gives something else in a mode of its schedule, see above")?;

@@ -227,7 +227,7 @@ pub const MUTANTS: &[Mutant] = &[
     caught("the second product's blocks follow the first one's at once", On::GatedSwapped, MAINLOOP, "kProductStep = G::kColumns * kSwizzleBytes >> kUnitShift", "kProductStep = G::kColumns / 2 * kSwizzleBytes >> kUnitShift"),
     caught("a swapped body takes the first sum twice", On::GatedSwapped, MAINLOOP, "return sums.blocks[block + G::kBlocksOfOne];", "return sums.blocks[block];"),
     caught("the second factor has the rows of the first", On::GatedSm80, MATMUL80, "const OperandB b2(args.b2, args.ldb2, tile_column, n);", "const OperandB b2(args.b, args.ldb, tile_column, n);"),
-    caught("the body takes the second sum one fragment early", On::GatedSm80, MATMUL80, "accumulators[i][kFragments];", "accumulators[i][kFragments - 1];"),
+    caught("the body takes the second sum one fragment early", On::GatedSm80, MATMUL80, "sums.fragments[i][kFragments];", "sums.fragments[i][kFragments - 1];"),
     // ---- the small kernels ----
     caught("vectors are read beyond the row", On::PadRows, PAD, "first + kVector<Unit> <= columns) return", "first <= columns) return"),
     caught("vectors are read before the row", On::PadRows, PAD, "if (first >= 0 && first + kVector", "if (first + kVector"),
