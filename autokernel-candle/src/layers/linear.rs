@@ -32,7 +32,7 @@ impl Linear {
         Linear { weight, bias, activation: Activation::Identity }
     }
 
-    /// The layer of a model's `weight` and `bias`, as [`candle_nn::linear`] reads them.
+    /// The layer of a model's `weight` and `bias`, as [`candle_nn::linear()`] reads them.
     ///
     /// # Errors
     /// What the model does not have, or in another shape.

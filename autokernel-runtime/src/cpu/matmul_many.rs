@@ -12,7 +12,7 @@ use crate::{AnyView, Argument, Result};
 /// As [`matmul_body_with`](super::matmul_body_with), for each product of a batch: `batched` tells of which arguments each has its own.
 ///
 /// # Errors
-/// As [`matmul_body`](super::matmul_body).
+/// As `matmul_body`.
 pub fn matmul_body_of_batch(
     arguments: &mut [Argument<'_>],
     (batched, tables): (&[bool], Tables<'_>),
@@ -50,7 +50,7 @@ pub enum Groups {
 /// own of those that are `batched`.
 ///
 /// # Errors
-/// As [`matmul_body`](super::matmul_body).
+/// As `matmul_body`.
 pub fn matmul_body_of_groups(
     arguments: &mut [Argument<'_>],
     (groups, sizes): (Groups, usize),

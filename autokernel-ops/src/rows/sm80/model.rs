@@ -216,7 +216,7 @@ impl Image {
     }
 }
 
-/// The schedules for [`WIDTHS`], each once, and one for a few long rows.
+/// The schedules for rows of `WIDTHS` columns, each once, and one for a few long rows.
 pub fn portfolio(class: &Class, arch: Arch) -> Vec<Sm80Schedule> {
     let mut schedules: Vec<Sm80Schedule> = Vec::new();
     let of_widths = WIDTHS.into_iter().map(|columns| Sm80Schedule::for_columns(class, columns, arch));
