@@ -16,9 +16,8 @@ fn every_epilogue_is_right_in_both_families() {
     let epilogues = ["relu", "leaky_relu(0.01)", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"];
     for (turn, epilogue) in epilogues.into_iter().enumerate() {
         for schedule in [Schedule::Sm80(SM80), Schedule::Sm90(SM90)] {
-            for (problem, seed) in
-                sample([(problem(Bf16, Bf16, Nt, epilogue), 0), (problem(F16, F32, Nn, epilogue), 1)], 2, turn)
-            {
+            let problems = [(problem(Bf16, Bf16, Nt, epilogue), 0), (problem(F16, F32, Nn, epilogue), 1)];
+            for (problem, seed) in sample(problems, 2, turn) {
                 let case = Case { problem, schedule };
                 let module = case.compile(&compiler, None).unwrap();
                 let variation = Variation { seed, eighths: true, ..Variation::default() };

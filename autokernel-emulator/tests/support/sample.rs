@@ -6,8 +6,17 @@ use super::compile::Change;
 
 /// Each `every`th of `all`, at each of as many turns others.
 pub fn sample<T>(all: impl IntoIterator<Item = T>, every: usize, turn: usize) -> impl Iterator<Item = T> {
-    let every = if std::env::var_os("AUTOKERNEL_SOAK").is_some() { 1 } else { every };
+    let every = step(every);
     all.into_iter().skip(turn % every).step_by(every)
+}
+
+/// How much of `count`, which all come to, a sample of each `every`th comes to at least.
+pub fn share(count: usize, every: usize) -> usize {
+    count / step(every)
+}
+
+fn step(every: usize) -> usize {
+    if std::env::var_os("AUTOKERNEL_SOAK").is_some() { 1 } else { every }
 }
 
 /// Each `every`th of `mutants`, of which each, run or not, has a text to `change`.

@@ -15,6 +15,7 @@ use crate::support::arguments::{self, MULTIPROCESSORS, Placed};
 use crate::support::case::{Case, Outcome, SM80, SM90, Variation, problem};
 use crate::support::compile::{Change, Compiler};
 use crate::support::host::{Matrix, allocate, download, product, shape};
+use crate::support::sample::sample;
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype::{Bf16, F16, F32};
 use autokernel_codegen::emit::emit_reference;
@@ -152,12 +153,7 @@ fn result(mutant: &Mutant, found: Option<&str>) -> String {
 fn mistakes_in_our_kernels_are_caught() {
     let Some(compiler) = Compiler::find("mistakes_in_our_kernels_are_caught") else { return };
     let chosen = std::env::var("AUTOKERNEL_MUTANT").ok();
-    let all = chosen.is_some() || std::env::var_os("AUTOKERNEL_SOAK").is_some();
-    let wanted: Vec<&Mutant> = MUTANTS
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| all || at % SAMPLE == 0)
-        .map(|(_, mutant)| mutant)
+    let wanted: Vec<&Mutant> = sample(MUTANTS, if chosen.is_some() { 1 } else { SAMPLE }, 0)
         .filter(|mutant| chosen.as_ref().is_none_or(|text| mutant.name.contains(text)))
         .collect();
     let (next, missed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
