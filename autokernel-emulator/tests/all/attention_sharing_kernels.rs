@@ -141,9 +141,9 @@ const MUTANTS: [Change<'_>; 20] = [
     mutant("attention_shares.cuh", "skipped = 0;", ""),
     mutant("sm90_attention_sharing.cuh", "!sequences.holds(args)", "false"),
     mutant("attention_sequences.cuh", "args.lengths, number, args.keys)", "args.lengths, number, args.keys + 3)"),
-    mutant("attention_shares.cuh", "up_to = up_to_own(first = 0);", "first = 0;"),
-    mutant("attention_shares.cuh", "      rest -= last(up_to);\n", ""),
-    mutant("attention_shares.cuh", "up_to - own), found)", "up_to), found)"),
+    mutant("attention_shares.cuh", "places += window_at(first).all()", "places += window.all()"),
+    mutant("attention_shares.cuh", "      rest -= window.all();\n", ""),
+    mutant("attention_scan.cuh", "of(up_to - own, found)", "of(up_to, found)"),
 ];
 
 /// Where warps copy small pages together.

@@ -49,7 +49,7 @@ pub fn kernel<S: Copy + Into<Schedule>>(problem: &Problem, schedule: &S) -> (Ker
 /// What the kernels of a schedule are written with.
 struct Family {
     root: &'static str,
-    /// How sequences lie, where kernels ask.
+    /// How sequences lie.
     sequences: String,
     /// Of CUDA's `struct Schedule`.
     constants: Vec<Constant>,
@@ -69,9 +69,9 @@ impl Family {
                 Family { root, sequences, constants: sm80::plan::constants(class, schedule), kernel }
             }
             Schedule::Sm90(schedule) => {
-                let (root, sequences, kernel) = match schedule.share_keys {
-                    false => (sm90_whole, String::new(), "Attention<Problem, Schedule, Args>"),
-                    true => (sm90_sharing, sequences, "SharingAttention<Problem, Sequences, Schedule, Args>"),
+                let (root, kernel) = match schedule.share_keys {
+                    false => (sm90_whole, "Attention<Problem, Sequences, Schedule, Args>"),
+                    true => (sm90_sharing, "SharingAttention<Problem, Sequences, Schedule, Args>"),
                 };
                 Family { root, sequences, constants: sm90::plan::constants(class, schedule), kernel }
             }

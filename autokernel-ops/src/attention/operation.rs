@@ -26,8 +26,8 @@ impl Operation for Problem {
     const DIMS: &'static [Dim] = &DIMS;
 
     const HEADERS: &'static [Header] = headers! {
-        "cuda/": "attention_cap.cuh" "attention_distances.cuh" "attention_finish.cuh" "attention_keys.cuh" "attention_packed.cuh" "attention_partials.cuh" "attention_score.cuh"
-            "attention_sequences.cuh" "attention_shares.cuh" "attention_softmax.cuh" "attention_store.cuh" "attention_tiles.cuh"
+        "cuda/": "attention_cap.cuh" "attention_distances.cuh" "attention_finish.cuh" "attention_keys.cuh" "attention_packed.cuh" "attention_partials.cuh" "attention_scan.cuh"
+            "attention_score.cuh" "attention_sequences.cuh" "attention_shares.cuh" "attention_softmax.cuh" "attention_store.cuh" "attention_tiles.cuh"
             "attention_weights.cuh" "reference_attention.cuh";
         "sm80/cuda/": "sm80_attention.cuh" "sm80_attention_copies.cuh" "sm80_attention_geometry.cuh" "sm80_attention_multiplier.cuh"
             "sm80_attention_sharing.cuh";

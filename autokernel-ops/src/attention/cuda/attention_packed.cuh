@@ -6,33 +6,6 @@
 
 namespace autokernel::attention {
 
-// Where a row lies in `q` and `out`, in elements.
-template <typename Sequences>
-struct RowOf {
-  Sequence sequence;
-  int query;  // of the sequence
-  int head;
-
-  template <typename Args>
-  __device__ __forceinline__ int64_t in_q(const Args& args) const {
-    const int64_t within = head * args.q_head + (sequence.first_query + query) * args.q_query;
-    if constexpr (Sequences::kPackedQueries) return within;
-    else return sequence.number * args.q_batch + within;
-  }
-  template <typename Args>
-  __device__ __forceinline__ int64_t in_out(const Args& args) const {
-    const int64_t within = head * args.out_head + (sequence.first_query + query) * args.out_query;
-    if constexpr (Sequences::kPackedQueries) return within;
-    else return sequence.number * args.out_batch + within;
-  }
-  template <typename Args>
-  __device__ __forceinline__ int64_t in_lse(const Args& args) const {
-    const int64_t within = head * args.lse_head + sequence.first_query + query;
-    if constexpr (Sequences::kPackedQueries) return within;
-    else return sequence.number * args.lse_batch + within;
-  }
-};
-
 // The rows of a consumer.
 template <typename G>
 struct PackedRows {

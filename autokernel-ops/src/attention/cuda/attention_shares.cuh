@@ -8,17 +8,10 @@
 #pragma once
 
 #include "attention_keys.cuh"
+#include "attention_scan.cuh"
 #include "attention_sequences.cuh"
 
 namespace autokernel::attention {
-
-constexpr uint32_t kAllLanes = 0xffffffffu;
-
-__device__ __forceinline__ int ones(uint32_t word) {
-  int count;
-  asm("popc.b32 %0, %1;" : "=r"(count) : "r"(word));
-  return count;
-}
 
 // The blocks of the grid that compute pieces of a tile: so many, one after the other.
 struct Owners {
@@ -279,39 +272,25 @@ struct Share {
       if (count != 0) find(only, begin);
       return;
     }
-    const int lane = threadIdx.x % kWarpSize;
-    const auto last = [](int64_t of_lane) { return __shfl_sync(kAllLanes, static_cast<long long>(of_lane), kWarpSize - 1); };
-    int64_t own;
-    const auto up_to_own = [&](int first) {
-      own = first + lane < args.batch ? line.of_sequence(sequences.own(args, first + lane)) : 0;
-      int64_t up_to = own;
-#pragma unroll
-      for (int distance = 1; distance < kWarpSize; distance *= 2) {
-        const int64_t other = __shfl_up_sync(kAllLanes, static_cast<long long>(up_to), distance);
-        if (lane >= distance) up_to += other;
-      }
-      return up_to;
+    const auto window_at = [&](int first) {
+      return Window(first, args.batch, [&](int number) { return line.of_sequence(sequences.own(args, number)); });
     };
-    int first = 0;
-    int64_t up_to = up_to_own(0);
-    int64_t places = last(up_to);
+    Window window = window_at(0);
+    int64_t places = window.all();
     if (args.batch > kWarpSize) {
 #pragma unroll 1
-      for (first = kWarpSize; first < args.batch; first += kWarpSize) places += last(up_to_own(first));
-      up_to = up_to_own(first = 0);
+      for (int first = kWarpSize; first < args.batch; first += kWarpSize) places += window_at(first).all();
     }
     cut(places, sequences.any(args, 0));
     if (count == 0) return;
     int64_t rest = begin;
-    uint32_t behind;
+    int found;
 #pragma unroll 1
-    while ((behind = __ballot_sync(kAllLanes, up_to > rest)) == 0) {
-      rest -= last(up_to);
-      up_to = up_to_own(first += kWarpSize);
+    while ((found = window.find(rest)) == Window::kNone) {
+      rest -= window.all();
+      window = window_at(window.behind());
     }
-    const int found = ones(~behind);  // sums only grow from lane to lane
-    rest -= __shfl_sync(kAllLanes, static_cast<long long>(up_to - own), found);
-    find(sequences.any(args, first + found), rest);
+    find(sequences.any(args, found), rest);
   }
 
   // The group, and the tile, of a place of a sequence.

@@ -30,7 +30,9 @@ __device__ __forceinline__ void store_global(void* address, const uint32_t (&wor
 }
 
 // The rows of a consumer: queries of one head.
+template <typename Sequences>
 struct RowsOfHead {
+  using Row = RowOf<Sequences>;
   static constexpr int kHeads = 1;
   static constexpr bool kFill = true;  // what a tile has of rows, but for the last one's
   Tile tile;
@@ -40,13 +42,13 @@ struct RowsOfHead {
   __device__ __forceinline__ int head(int) const { return tile.head; }
 
   template <typename Args>
-  __device__ __forceinline__ bool is_there(const Args& args, int row) const {
-    return query(row) < args.queries;
+  __device__ __forceinline__ bool is_there(const Args&, int row) const {
+    return query(row) < tile.sequence.queries;
   }
   // Where results lie, in elements: those of the head, and a row from there.
   template <typename Args>
   __device__ __forceinline__ int64_t out(const Args& args) const {
-    return tile.batch * args.out_batch + tile.head * args.out_head;
+    return Row{tile.sequence, 0, tile.head}.in_out(args);
   }
   template <typename Args>
   __device__ __forceinline__ int64_t out_of_row(const Args& args, int row) const {
@@ -54,7 +56,7 @@ struct RowsOfHead {
   }
   template <typename Args>
   __device__ __forceinline__ int64_t lse(const Args& args) const {
-    return tile.batch * args.lse_batch + tile.head * args.lse_head;
+    return Row{tile.sequence, 0, tile.head}.in_lse(args);
   }
   template <typename Args>
   __device__ __forceinline__ int lse_of_row(const Args&, int row) const {

@@ -51,6 +51,13 @@ struct Problem {
   }
 };
 
+// How sequences lie.
+struct Sequences {
+  static constexpr bool kAreWhole = true;
+  static constexpr bool kPackedQueries = false;
+  static constexpr autokernel::attention::Keys kKeys = autokernel::attention::Keys::kWhole;
+};
+
 // How.
 struct Schedule {
   static constexpr int kConsumers = 3;
@@ -81,12 +88,12 @@ struct Args {
 };
 static_assert(sizeof(Args) == 448, "the launch packs as many bytes");
 
-using Kernel = autokernel::attention::Attention<Problem, Schedule, Args>;
+using Kernel = autokernel::attention::Attention<Problem, Sequences, Schedule, Args>;
 static_assert(Kernel::kThreads == 512, "the launch has as many");
 
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_score_1b595440df17_128_bf16_a3911a69bddd(const __grid_constant__ Args args) {
+autokernel_attention_causal_score_1b595440df17_128_bf16_93ca30dcdd6f(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

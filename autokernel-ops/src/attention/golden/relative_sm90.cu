@@ -48,6 +48,13 @@ struct Problem {
   }
 };
 
+// How sequences lie.
+struct Sequences {
+  static constexpr bool kAreWhole = true;
+  static constexpr bool kPackedQueries = false;
+  static constexpr autokernel::attention::Keys kKeys = autokernel::attention::Keys::kWhole;
+};
+
 // How.
 struct Schedule {
   static constexpr int kConsumers = 2;
@@ -81,12 +88,12 @@ struct Args {
 };
 static_assert(sizeof(Args) == 512, "the launch packs as many bytes");
 
-using Kernel = autokernel::attention::Attention<Problem, Schedule, Args>;
+using Kernel = autokernel::attention::Attention<Problem, Sequences, Schedule, Args>;
 static_assert(Kernel::kThreads == 384, "the launch has as many");
 
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_score_f4b4f678675d_128_bf16_ee701a156951(const __grid_constant__ Args args) {
+autokernel_attention_causal_score_f4b4f678675d_128_bf16_7f6120dc407d(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -15,6 +15,13 @@ struct Problem {
   static constexpr bool kScored = false;
 };
 
+// How sequences lie.
+struct Sequences {
+  static constexpr bool kAreWhole = true;
+  static constexpr bool kPackedQueries = false;
+  static constexpr autokernel::attention::Keys kKeys = autokernel::attention::Keys::kWhole;
+};
+
 // How.
 struct Schedule {
   static constexpr int kConsumers = 2;
@@ -47,12 +54,12 @@ struct Args {
 };
 static_assert(sizeof(Args) == 512, "the launch packs as many bytes");
 
-using Kernel = autokernel::attention::Attention<Problem, Schedule, Args>;
+using Kernel = autokernel::attention::Attention<Problem, Sequences, Schedule, Args>;
 static_assert(Kernel::kThreads == 384, "the launch has as many");
 
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 1)
-autokernel_attention_causal_window_lse_192v128_f16_f590d692353b(const __grid_constant__ Args args) {
+autokernel_attention_causal_window_lse_192v128_f16_10f5735c2680(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

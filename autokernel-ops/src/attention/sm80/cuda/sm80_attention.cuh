@@ -9,7 +9,8 @@
 namespace autokernel::attention::sm80 {
 
 // Queries of one head, of which a band has 64.
-struct Queries : RowsOfHead {
+template <typename Sequences>
+struct Queries : RowsOfHead<Sequences> {
   int count;  // of the band that are there
 
   struct Row {
@@ -17,7 +18,7 @@ struct Queries : RowsOfHead {
     int row;
     template <typename Args>
     __device__ __forceinline__ int64_t in_q(const Args& args) const {
-      return of.tile.batch * args.q_batch + of.tile.head * args.q_head + (of.first_query + row) * args.q_query;
+      return RowOf<Sequences>{of.tile.sequence, of.first_query + row, of.tile.head}.in_q(args);
     }
   };
   __device__ __forceinline__ Row at(int row) const { return {*this, row}; }
@@ -35,16 +36,15 @@ struct Attention {
     const Shared<G> shared(memory);
     const int warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / kWarpgroupSize, 0);
     const Tile tile = Tiles<G>(args).at(blockIdx.x);
-    const Sequence sequence{tile.batch, 0, args.queries, 0, args.keys};
-    const int last_query = min(tile.first_query + G::kTileQueries, args.queries) - 1;
-    const KeyBlocks<Problem, G::kTileKeys> blocks(KeysOf<Problem>(args.queries, args.keys), tile.first_query, last_query);
+    const auto blocks = blocks_of<G>(tile);
     with_bands<G>(
         [&](int band) {
           const int first = tile.first_query + (warpgroup * G::kBands + band) * kRowsOfWarpgroup;
-          return Band<G, Queries>(args, Queries{{tile, first}, min(args.queries - first, kRowsOfWarpgroup)}, sequence);
+          const Queries<Sequences> rows{{tile, first}, min(args.queries - first, kRowsOfWarpgroup)};
+          return Band<G, Queries<Sequences>>(args, rows, tile.sequence);
         },
         [&](auto& bands) {
-          if (blocks.count() != 0) attend<G>(args, shared, warpgroup, bands, sequence, tile.key_head, blocks);
+          if (blocks.count() != 0) attend<G>(args, shared, warpgroup, bands, tile.sequence, tile.key_head, blocks);
 #pragma unroll
           for (auto& band : bands) store_results<G>(args, band.rows, band.softmax, band.sums);
         });

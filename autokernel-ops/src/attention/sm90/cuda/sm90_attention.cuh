@@ -8,9 +8,9 @@
 
 namespace autokernel::attention {
 
-template <typename Problem, typename Schedule, typename Args>
+template <typename Problem, typename Sequences, typename Schedule, typename Args>
 struct Attention {
-  using G = Geometry<Problem, Schedule>;
+  using G = Geometry<Problem, Sequences, Schedule>;
   static constexpr int kThreads = G::kThreads;
   static_assert(Shared<G>::kBytes <= Schedule::kSharedBytes, "the launch asks for as much shared memory");
 
@@ -32,9 +32,7 @@ struct Attention {
 
     if (warpgroup == 0) {
       ptx::release_registers<G::kProducerRegisters>();
-      if (threadIdx.x == 0) {
-        Producer<G>(shared).run(args);
-      }
+      if (threadIdx.x < Producer<G>::kThreads) Producer<G>(shared).run(args);
     } else {
       ptx::claim_registers<G::kConsumerRegisters>();
       Consumer<G>(shared, warpgroup - 1).run(args);

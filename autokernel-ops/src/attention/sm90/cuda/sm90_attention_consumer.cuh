@@ -10,27 +10,27 @@ namespace autokernel::attention {
 template <typename G>
 struct Consumer {
   using M = Multiplier<G>;
+  using Rows = RowsOfHead<typename G::Sequences>;
   // Behind those of turns and of clearing values.
   static constexpr int kFirstBarrier = Turns<G>::kFirstBarrier + G::kConsumers + 1;
 
   M multiplier;
+  Walk<G> walk;
   uint32_t query_parity = 0;
-  Cursor<kSlots> slot_cursor;
 
-  __device__ __forceinline__ Consumer(const Shared<G>& shared, int consumer) : multiplier(shared, consumer) {}
+  __device__ __forceinline__ Consumer(const Shared<G>& shared, int consumer) : multiplier(shared, consumer), walk(shared) {}
 
   template <typename Args>
   __device__ __forceinline__ void run(const Args& args) {
-    for_each_tile<G>(
-        args, [&](const Tile& tile, const auto& blocks) { compute(args, tile, blocks); }, [&] { return next_tile(); });
+    walk.follow(args, [&](const Tile& tile, const auto& blocks) { compute(args, tile, blocks); });
   }
 
  private:
   template <typename Args, typename Blocks>
   __device__ __forceinline__ void compute(const Args& args, const Tile& tile, const Blocks& blocks) {
-    const RowsOfHead rows{tile, tile.first_query + multiplier.consumer * kRowsOfWarpgroup};
-    const KeysOf<typename G::Problem> keys(args.queries, args.keys);
-    const Scores<typename G::Problem, RowsOfHead> score(args, rows, tile.batch, keys.offset);
+    const Rows rows{tile, tile.first_query + multiplier.consumer * kRowsOfWarpgroup};
+    const auto keys = keys_of<G>(tile);
+    const Scores<typename G::Problem, Rows> score(args, rows, tile.sequence.number, keys.offset);
     SoftmaxOf<G> softmax(score.scale * kLog2E);
     float sums[M::kSums];
 #pragma unroll
@@ -54,17 +54,6 @@ struct Consumer {
     }
 
     store_results<G>(args, rows, softmax, sums);
-  }
-
-  __device__ __forceinline__ uint32_t next_tile() {
-    const Shared<G>& shared = multiplier.shared;
-    const Barriers barriers = shared.slot_barriers();
-    uint32_t number = 0;
-    ptx::mbarrier_wait(barriers.full(slot_cursor.stage), slot_cursor.parity);
-    if (threadIdx.x % kWarpSize == 0) ptx::load_shared(shared.slot(slot_cursor.stage), number);
-    release(barriers.empty(slot_cursor.stage));  // by the lane that has read it
-    slot_cursor.advance();
-    return __shfl_sync(0xffffffffu, number, 0);
   }
 };
 

@@ -1,6 +1,7 @@
 // Sizes that follow from problem and schedule, and where things lie in shared memory.
 #pragma once
 
+#include "attention_sequences.cuh"
 #include "attention_softmax.cuh"
 #include "ptx/sm90.cuh"
 #include "ptx/sm90_descriptor.cuh"
@@ -16,9 +17,15 @@ __device__ __forceinline__ void store_shared(uint32_t address, uint4 v) {
                : "memory");
 }
 
-template <typename P, typename S>
+// By each warp of those that have read what a barrier guards.
+__device__ __forceinline__ void release(uint32_t barrier) {
+  if (threadIdx.x % kWarpSize == 0) ptx::mbarrier_arrive(barrier);
+}
+
+template <typename P, typename Q, typename S>
 struct Geometry {
   using Problem = P;
+  using Sequences = Q;
   using Input = typename Problem::Input;
   static_assert(sizeof(Input) == 2, "attention multiplies 16-bit elements");
 
@@ -31,7 +38,8 @@ struct Geometry {
   // Bodies that have exponentials by FMA call functions, which are to run beside the exponentials of the other row: branches would
   // keep the two apart. Wide values leave no registers for what branches keep.
   static constexpr bool kMovesSeldom = kExpByFma == 0 && Problem::kValueDim <= 128;
-  static constexpr bool kClearsValues = false;  // copies fill what lies behind a tensor's end with zeros
+  // Copies fill what lies behind a tensor's end with zeros, but not what lies behind that of a sequence.
+  static constexpr bool kClearsValues = Sequences::kKeys != Keys::kWhole;
   static constexpr int kHeadDim = Problem::kHeadDim;
   static constexpr int kValueDim = Problem::kValueDim;
   static_assert(kTileKeys % kDepth == 0 && kTileKeys <= 256, "tile_keys_fit_wgmma");

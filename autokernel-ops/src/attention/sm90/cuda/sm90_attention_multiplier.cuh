@@ -33,11 +33,6 @@ struct Turns {
   }
 };
 
-// By each warp of those that have read what a barrier guards.
-__device__ __forceinline__ void release(uint32_t barrier) {
-  if (threadIdx.x % kWarpSize == 0) ptx::mbarrier_arrive(barrier);
-}
-
 template <typename G>
 struct Multiplier {
   using Input = typename G::Input;

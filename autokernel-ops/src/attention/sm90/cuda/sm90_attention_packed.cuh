@@ -7,9 +7,7 @@
 namespace autokernel::attention {
 
 template <typename P, typename Q, typename S>
-struct SharingGeometry : Geometry<P, S> {
-  using Sequences = Q;
-  static constexpr bool kClearsValues = Q::kKeys != Keys::kWhole;
+struct SharingGeometry : Geometry<P, Q, S> {
   static constexpr bool kMovesSeldom = false;  // shares take the registers that branches would keep
   static_assert(!S::kSteps, "shifts would have to be told");
   static constexpr int kBoxKeys = S::kBoxKeys;  // of one copy: some keys of a page

@@ -1,36 +1,26 @@
 // The producer: one thread that has the copy engine bring queries, keys and values.
 #pragma once
 
-#include "ptx/atomic.cuh"
 #include "ptx/sm90_tma_4d.cuh"
-#include "sm90_attention_geometry.cuh"
 #include "sm90_attention_walk.cuh"
 
 namespace autokernel::attention {
 
 template <typename G>
 struct Producer {
+  static constexpr int kThreads = Walk<G>::kLeaders;
+
   Shared<G> shared;
+  Walk<G> walk;
   uint32_t query_parity = 0;
   Cursor<G::kStages> key_cursor;
   Cursor<G::kStages> value_cursor;
-  Cursor<kSlots> slot_cursor;
 
-  __device__ __forceinline__ explicit Producer(const Shared<G>& shared) : shared(shared) {}
+  __device__ __forceinline__ explicit Producer(const Shared<G>& shared) : shared(shared), walk(shared) {}
 
   template <typename Args>
   __device__ __forceinline__ void run(const Args& args) {
-    auto* counters = static_cast<Counters*>(args.counters);
-    uint32_t next;
-    for_each_tile<G>(
-        args,
-        [&](const Tile& tile, const auto& blocks) {
-          next = gridDim.x + ptx::fetch_add_relaxed(&counters->next, 1);  // on its way while this tile is loaded
-          load(args, tile, blocks);
-          tell(next);
-        },
-        [&] { return next; });
-    finish(counters);
+    walk.lead(args, [&](const Tile& tile, const auto& blocks) { load(args, tile, blocks); });
   }
 
  private:
@@ -48,18 +38,6 @@ struct Producer {
     load_values(args, tile, blocks.first);
   }
 
-  __device__ __forceinline__ void tell(uint32_t number) {
-    const Barriers barriers = shared.slot_barriers();
-    ptx::mbarrier_wait(barriers.empty(slot_cursor.stage), slot_cursor.parity ^ 1);
-    ptx::store_shared(shared.slot(slot_cursor.stage), __uint_as_float(number));
-    ptx::mbarrier_arrive(barriers.full(slot_cursor.stage));
-    slot_cursor.advance();
-  }
-
-  __device__ __forceinline__ static void finish(Counters* counters) {
-    if (ptx::fetch_add_ordered(&counters->finished, 1) == gridDim.x - 1) *counters = {0, 0};
-  }
-
   template <typename Args>
   __device__ __forceinline__ void load_queries(const Args& args, const Tile& tile) {
     const Barriers barriers = shared.query_barriers();
@@ -71,7 +49,7 @@ struct Producer {
 #pragma unroll
       for (int panel = 0; panel < G::kHeadPanels; ++panel) {
         ptx::tma_load_4d(args.q_map, shared.queries(consumer) + panel * G::kQueryPanelBytes, barriers.full(consumer),
-                         panel * kPanel, row, tile.head, tile.batch);
+                         panel * kPanel, row, tile.head, tile.sequence.number);
       }
     }
     query_parity ^= 1;
@@ -99,7 +77,7 @@ struct Producer {
 #pragma unroll
     for (int panel = 0; panel < kPanels; ++panel) {
       ptx::tma_load_4d(map, destination + panel * G::kKeyPanelBytes, full, panel * kPanel, block * G::kTileKeys,
-                       tile.key_head, tile.batch);
+                       tile.key_head, tile.sequence.number);
     }
     cursor.advance();
   }
