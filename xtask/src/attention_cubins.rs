@@ -40,8 +40,9 @@ pub struct Options {
     /// tiles.
     #[arg(long, conflicts_with_all = ["decoding", "portable", "bodies", "sweep"])]
     windows: bool,
-    /// For packed.py: heads of 64 and 128, causal and not, of sequences that lie one behind the other.
-    #[arg(long, conflicts_with_all = ["decoding", "portable", "bodies", "windows", "sweep"])]
+    /// For packed.py: heads of 64 and 128, causal and not, of sequences that lie one behind the other, by the schedules that kernels
+    /// carry and by two consumers that share keys; with `--sweep` more tiles of one head.
+    #[arg(long, conflicts_with_all = ["decoding", "portable", "bodies", "windows"])]
     packed: bool,
 }
 
@@ -168,15 +169,29 @@ fn schedules(problem: &Problem, options: &Options) -> Vec<Schedule> {
     let wanted = |it: &Schedule| match (portable, decoding) {
         (true, _) => !sweep || (!it.shares_keys() && it.stages() <= 3 && [32, 64, 96, 128].contains(&it.tile_keys())),
         (_, true) => it.shares_keys() && it.tile_queries() == 64 && (!sweep || it.tile_keys().is_multiple_of(64)),
-        _ if packed => it.shares_keys(),
+        _ if packed => !sweep || is_packed_tile(it),
         _ if bodies || windows => !it.shares_keys() && it.tile_queries() > 64,
         (_, false) => !it.shares_keys() && (!sweep || (it.stages() == 2 && it.tile_keys() >= 64)),
     };
-    let all: Vec<Schedule> = all.iter().filter_map(|it| Schedule::try_from(it).ok()).filter(wanted).collect();
+    let mut all: Vec<Schedule> = all.iter().filter_map(|it| Schedule::try_from(it).ok()).filter(wanted).collect();
+    if packed {
+        all.push(Sm90Schedule::many_for(&problem.class()).into());
+    }
     match bodies && sweep {
         true => with_shares(&all).into_iter().filter(|it| class.check(&(*it).into(), Arch::SM_90A).is_ok()).collect(),
         false => all,
     }
+}
+
+/// Of the tiles of one head those of as many consumers and keys as may be fastest.
+fn is_packed_tile(schedule: &Schedule) -> bool {
+    let Schedule::Sm90(it) = schedule else { return false };
+    let turns = it.ping_pong == (it.consumers > 1);
+    !it.share_keys
+        && turns
+        && it.stages == 2
+        && it.exp_by_fma == 0
+        && [64, 80, 96, 112, 128, 144, 160, 176].contains(&it.tile_keys)
 }
 
 /// The same with every share of exponentials that is computed by FMA.

@@ -198,7 +198,7 @@ fn exponentials_without_the_special_function_unit_are_right_where_keys_are_hidde
 }
 
 /// Scores from `-cap` to `cap`.
-fn bounded(cap: f32) -> Problem {
+pub fn bounded(cap: f32) -> Problem {
     let cap: syn::Expr = syn::parse_str(&format!("{cap:?}")).unwrap();
     let function: syn::ItemFn = syn::parse_quote! {
         fn attend(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>) {

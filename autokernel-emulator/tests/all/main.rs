@@ -5,6 +5,7 @@
 mod support;
 
 mod attention_kernels;
+mod attention_packed_kernels;
 mod attention_portable_kernels;
 mod attention_sharing_kernels;
 mod block_scales_kernels;

@@ -67,6 +67,10 @@ pub struct Variation {
     pub nan: bool,
     /// A key of the first head of the first sequence that has one.
     pub nan_key: Option<u32>,
+    /// Whether bounds of packed sequences are nonsense.
+    pub nonsense: bool,
+    /// Launches one behind the other.
+    pub launches: u32,
 }
 
 impl Variation {
@@ -79,7 +83,17 @@ impl Variation {
 
 impl Default for Variation {
     fn default() -> Self {
-        Variation { seed: 0, heads_last: false, gap: 0, amplitude: 1.0, of_values: 1.0, nan: false, nan_key: None }
+        Variation {
+            seed: 0,
+            heads_last: false,
+            gap: 0,
+            amplitude: 1.0,
+            of_values: 1.0,
+            nan: false,
+            nan_key: None,
+            nonsense: false,
+            launches: 1,
+        }
     }
 }
 
@@ -179,7 +193,7 @@ impl Compiled {
     pub fn run(&self, sizes: Sizes, variation: Variation) -> Result<Report, String> {
         let mut gpu = Gpu::new(self.arch);
         let mut rng = StdRng::seed_from_u64(variation.seed);
-        let drawn = Drawn::new(self.problem.sequences, &sizes, &mut rng);
+        let drawn = Drawn::new(self.problem.sequences, &sizes, &mut rng, variation.nonsense);
         let keys = drawn.extent_of_keys(&sizes);
         let extents = Sizes { keys, ..sizes }.extents(&self.problem.class());
         let signature = signature(&self.problem);
@@ -206,8 +220,9 @@ impl Compiled {
             parameters,
         };
         let options = Options { seed: variation.seed, instruction_budget: 1 << 28, ..Options::default() };
-        let report = gpu.launch(&self.module, &self.source.symbol, &launch, &options);
-        let report = report.map_err(|error| error.to_string())?;
+        let mut launched = || gpu.launch(&self.module, &self.source.symbol, &launch, &options);
+        (1..variation.launches).try_for_each(|_| launched().map(drop)).map_err(|error| error.to_string())?;
+        let report = launched().map_err(|error| error.to_string())?;
         if !workspace.is_left_as_found(&mut gpu) {
             return Err("the counter of tiles is not zero".to_owned());
         }

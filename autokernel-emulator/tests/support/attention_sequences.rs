@@ -36,15 +36,19 @@ pub struct Drawn {
     table: Vec<i32>,
 }
 
+/// Bounds of four sequences that are nonsense: what they are cut to has an empty sequence on either side of two that are not.
+const NONSENSE: [[i32; 5]; 2] = [[i32::MAX, -1, 5, i32::MAX, i32::MIN], [5, -7, 30, i32::MAX, 2]];
+
 /// Pages that no sequence has.
 const SPARE_PAGES: u32 = 2;
 
 impl Drawn {
-    pub fn new(of: Sequences, sizes: &Sizes, rng: &mut StdRng) -> Self {
+    pub fn new(of: Sequences, sizes: &Sizes, rng: &mut StdRng, nonsense: bool) -> Self {
         let &Sizes { batch, queries, keys, .. } = sizes;
         let count = batch as usize;
-        let query_bounds = bounds(rng, count, queries);
-        let key_bounds = bounds(rng, count, keys);
+        let drawn = [queries, keys].map(|total| bounds(rng, count, total));
+        let [query_bounds, key_bounds] = if nonsense { NONSENSE.map(|bounds| bounds.to_vec()) } else { drawn };
+        assert_eq!(query_bounds.len(), count + 1, "as many sequences as have bounds");
         // Too many and too few say as many as there are.
         let mut length = |number: usize| match number % 4 {
             0 => i32::try_from(keys).unwrap() + 3,
@@ -62,15 +66,18 @@ impl Drawn {
         pages.shuffle(rng);
         let mut table = pages[..(batch * width) as usize].to_vec();
         let sequences = (0..count).map(|number| {
-            let range = |bounds: &[i32]| bounds[number] as u32..bounds[number + 1] as u32;
-            let of_queries = if of.packed_queries { range(&query_bounds) } else { 0..queries };
+            let range = |bounds: &[i32], total: u32| {
+                let [first, last] = [number, number + 1].map(|at| bounds[at].clamp(0, total as i32) as u32);
+                first..last.max(first)
+            };
+            let of_queries = if of.packed_queries { range(&query_bounds, queries) } else { 0..queries };
             let most = page.map_or(keys, |page| width * page);
             let counted = 0..(lengths[number].max(0) as u32).min(most);
             let matrix = number as u32;
             let keys = match of.keys {
                 Keys::Whole => (0..keys).map(|row| Key { matrix, row }).collect(),
                 Keys::Counted => counted.map(|row| Key { matrix, row }).collect(),
-                Keys::Packed => range(&key_bounds).map(|row| Key { matrix: 0, row }).collect(),
+                Keys::Packed => range(&key_bounds, keys).map(|row| Key { matrix: 0, row }).collect(),
                 Keys::Paged(page) => {
                     let row = &mut table[number * width as usize..][..width as usize];
                     let used = counted.end.div_ceil(page) as usize;
@@ -97,9 +104,9 @@ impl Drawn {
         self.page.unwrap_or(sizes.keys)
     }
 
-    /// Whether some sequence has a key.
+    /// Whether some sequence that has queries has a key.
     pub fn has_key(&self, key: Key) -> bool {
-        self.sequences.iter().any(|sequence| sequence.keys.contains(&key))
+        self.sequences.iter().any(|sequence| sequence.queries != 0 && sequence.keys.contains(&key))
     }
 
     /// Rows, columns and numbers of what is called so.

@@ -44,14 +44,17 @@ pub struct Image {
 }
 
 /// What a kernel carries where nothing was tuned: for long sequences, for short ones where their tiles are other, for fewer
-/// queries than a warpgroup takes, and for few on many keys. Where the device knows the lengths, for few queries and for many.
+/// queries than a warpgroup takes, and for few on many keys; of packed sequences one for long ones. Where the device knows the lengths of
+/// others, for few queries and for many.
 pub fn portfolio(class: &Class) -> Vec<Sm90Schedule> {
     let few = Sm90Schedule::few_for(class);
-    if !class.sequences.are_whole() {
+    let is_packed = class.sequences.are_packed();
+    if !class.sequences.are_whole() && !is_packed {
         return valid(class, [Some(few), Some(Sm90Schedule::many_for(class))]);
     }
     let (long, moving) = (Sm90Schedule::default_for(class), Sm90Schedule::moving_for(class));
     let other = match class.head_dim.max(class.value_dim) {
+        _ if is_packed => None,
         0..=64 => Some((128, long.exp_by_fma)),
         97..=128 if class.may_stay_within() => Some((128, moving.exp_by_fma)),
         97..=128 => Some((176, moving.exp_by_fma)),
@@ -313,6 +316,27 @@ mod tests {
         }
         for tokens in [512, 2048, 16_384] {
             assert!(!shares(Sizes { batch: 8, heads: 32, groups: 8, queries: tokens, keys: tokens }), "{tokens}");
+        }
+    }
+
+    #[test]
+    fn packed_sequences_get_tiles_of_one_head_where_their_mean_has_many_queries() {
+        let sequences = Sequences { packed_queries: true, keys: Keys::Packed };
+        let class = Class { sequences, ..class(128, true) };
+        let shares = |batch, queries, keys| {
+            let extents = Sizes { batch, heads: 32, groups: 8, queries, keys }.extents(&class);
+            let ms = |schedule: &Sm90Schedule| {
+                Image { class: class.clone(), window: None, schedule: (*schedule).into(), machine: H200 }
+                    .predicted_ms(&extents)
+            };
+            let best = portfolio(&class).into_iter().min_by(|a, b| ms(a).total_cmp(&ms(b)));
+            best.unwrap().share_keys
+        };
+        for (batch, queries, keys) in [(1, 1, 8192), (16, 16, 16 * 8192), (64, 256, 64 * 4096)] {
+            assert!(shares(batch, queries, keys), "{batch} {queries} {keys}");
+        }
+        for batch in [1, 2, 8, 32, 65, 112] {
+            assert!(!shares(batch, 16_384, 16_384), "{batch}");
         }
     }
 }

@@ -81,6 +81,11 @@ impl Sequences {
         of_queries.iter().chain(of_keys).copied()
     }
 
+    /// Whether queries and keys of all sequences lie one behind the other.
+    pub fn are_packed(&self) -> bool {
+        self.packed_queries && self.keys == Keys::Packed
+    }
+
     /// Keys that one copy brings of a tile of so many: of a page they are the most that both are a multiple of.
     pub fn box_keys(&self, tile_keys: u32) -> u32 {
         match self.keys {

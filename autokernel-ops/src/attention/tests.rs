@@ -65,6 +65,16 @@ fn a_kernel_whose_blocks_share_keys_is_as_golden() {
     expect_file!["golden/sharing_sm90.cu"].assert_eq(&cuda);
 }
 
+fn packed() -> Problem {
+    let sequences = Sequences { packed_queries: true, keys: Keys::Packed };
+    Problem { sequences, log_sum_exp: true, ..causal() }
+}
+
+#[test]
+fn a_kernel_of_packed_sequences_is_as_golden() {
+    expect_file!["golden/packed_sm90.cu"].assert_eq(&emitted(&packed()));
+}
+
 fn paged() -> Problem {
     let sequences = Sequences { packed_queries: true, keys: Keys::Paged(48) };
     Problem { sequences, log_sum_exp: true, ..causal() }
@@ -384,6 +394,7 @@ fn each_rule_names_the_schedule_that_breaks_it() {
     assert_eq!(broken(Sm90Schedule { stages: 4, ..schedule }), "shared_memory");
     let counted = Problem { sequences: Sequences { keys: Keys::Counted, ..Sequences::default() }, ..plain() }.class();
     assert_eq!(schedule.check(&counted, Arch::SM_90A).unwrap_err().rule, "lengths_share_keys");
+    assert_eq!(schedule.check(&packed().class(), Arch::SM_90A), Ok(()), "tiles are found");
     assert_eq!(broken(Sm90Schedule { exp_by_fma: 5, ..schedule }), "exp_by_fma");
     assert_eq!(SM90_RULES.len(), 9);
 }
@@ -434,8 +445,19 @@ fn the_blocks_of_a_launch_stay_and_take_the_tiles_of_all_heads() {
 }
 
 #[test]
+fn the_blocks_of_a_launch_on_packed_sequences_are_no_more_than_tiles_can_be() {
+    let class = packed().class();
+    let plan = class.plan(&class.default_schedule(Arch::SM_90A), "attend".to_owned()).unwrap();
+    let blocks = |queries| {
+        let sizes = Sizes { batch: 64, heads: 8, groups: 2, queries, keys: 300 };
+        plan.kernels[0].grid.blocks(&sizes.extents(&class), 132)
+    };
+    assert_eq!([0, 3, 64, 300].map(blocks), [0, 24, 132, 132], "a sequence may have one query");
+}
+
+#[test]
 fn what_is_carried_untuned_is_in_the_space_of_a_search() {
-    for problem in [plain(), causal(), paged(), capped(), bounded()] {
+    for problem in [plain(), causal(), paged(), packed(), capped(), bounded()] {
         for dim in [64, 96, 128, 192, 256] {
             let class = Problem { head_dim: dim, value_dim: dim, ..problem.clone() }.class();
             for arch in [Arch::SM_80, Arch::SM_90A] {

@@ -1,6 +1,6 @@
 """Packed sequences: ours, torch's FlashAttention 2 of as many lengths, and cuDNN called once for each sequence.
 
-`python packed.py --rounds 5 --folder FOLDER`, on the cubins of `cargo xtask attention-cubins --packed FOLDER`. Queries and keys of all
+`python packed.py --rounds 5 --folder FOLDER`, on the cubins of `cargo xtask attention-cubins --packed FOLDER` (with `--sweep` of more tiles). Queries and keys of all
 sequences lie one behind the other, `[heads, tokens, dim]`, with as many heads of keys as of queries or a quarter. Each contender is a
 graph of launches; rounds are interleaved. TFLOP/s count what is seen, causal half of each square. Ours are held against fp32.
 """
@@ -100,15 +100,19 @@ def main():
     parser.add_argument("--folder", default=FOLDER)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--sharing", type=int, nargs="+", default=[1, 4], help="heads that share keys")
+    parser.add_argument("--only", default="", help="of all kernels those whose names have that")
+    parser.add_argument("--lengths", default="", help="of all lists of lengths those whose names have that")
     options = parser.parse_args()
     torch.manual_seed(1)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}; TFLOP/s, medians of {options.rounds} rounds, "
           "spread of their middle half; x the fastest of ours", flush=True)
-    all_kernels = [Kernel(it, options.folder) for it in variants(options.folder)]
+    all_kernels = [Kernel(it, options.folder) for it in variants(options.folder) if options.only in it["name"]]
     for dim, causal in sorted({(it.variant["D"], it.variant["causal"]) for it in all_kernels}, reverse=True):
         own = [it for it in all_kernels if (it.variant["D"], it.variant["causal"]) == (dim, causal)]
         for sharing in options.sharing:
             for name, lengths in lengths_by_name().items():
+                if options.lengths not in name:
+                    continue
                 measure(own, dim, causal, sharing, name, lengths, options.rounds)
 
 

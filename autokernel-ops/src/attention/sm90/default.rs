@@ -13,16 +13,20 @@ const LEAST_KEYS: u32 = 32;
 impl Sm90Schedule {
     /// The schedule for heads of that size where nothing was tuned.
     pub fn default_for(class: &Class) -> Self {
-        if class.sequences.are_whole() { Self::whole_for(class) } else { Self::few_for(class) }
+        let sequences = class.sequences;
+        if sequences.are_whole() || sequences.are_packed() { Self::whole_for(class) } else { Self::few_for(class) }
     }
 
-    /// For many queries of sequences that the tensors say. Where nothing waits for a largest score, three consumers hide what a cap costs.
+    /// For many queries of sequences that the tensors say, or that are packed. Where nothing waits for a largest score, three consumers hide what a cap costs.
     pub fn whole_for(class: &Class) -> Self {
         let moving = Self::moving_for(class);
         if !class.may_stay_within() {
             return moving;
         }
         let within = match class.head_dim.max(class.value_dim) {
+            0..=64 if class.sequences.are_packed() => {
+                Sm90Schedule { consumers: 3, tile_keys: 128, exp_by_fma: 0, ..moving }
+            }
             0..=64 => Sm90Schedule { exp_by_fma: 3, ..moving },
             97..=128 => Sm90Schedule { consumers: 3, tile_keys: 80, exp_by_fma: 0, ..moving },
             _ => moving,

@@ -8,34 +8,27 @@ use super::schedule::Sm90Schedule;
 use crate::attention::fields::{self, Operands, field};
 use crate::attention::problem::Class;
 use crate::attention::sharing;
-use crate::attention::signature::{BATCH, HEADS, K, Q, QUERIES, V};
+use crate::attention::signature::{K, Q, QUERIES, V};
 use crate::source::{Constant, boolean, int};
 
 /// The workspace: the counter of tiles, of which the first block's part holds all.
 const COUNTERS: u8 = 0;
 const COUNTERS_OF_BLOCK: Buffer = Buffer::of_block(8, Contents::Zeros);
 
-/// The launch of the kernel called `symbol`: blocks that stay and draw tiles, or blocks that share the keys of all.
+/// The launch of the kernel called `symbol`: blocks that stay and draw tiles, or blocks that share the keys of all. Of packed sequences
+/// the device alone knows how many tiles there are, which is at most one for each row.
 pub fn plan(class: &Class, schedule: &Sm90Schedule, symbol: String) -> LaunchPlan {
     if schedule.share_keys {
         return sharing_keys(class, schedule, symbol);
     }
+    let step = if class.sequences.are_packed() { 1 } else { schedule.tile_queries() };
+    let axes = Operands { class }.rows().map(|dim| Axis { dim, step: if dim == QUERIES { step } else { 1 } }).collect();
     let kernel = KernelStep {
         symbol,
         threads: schedule.threads(),
         shared_bytes: schedule.shared_bytes(class),
         overlaps_previous: true,
-        grid: Grid {
-            axes: vec![
-                Axis { dim: QUERIES, step: schedule.tile_queries() },
-                Axis { dim: HEADS, step: 1 },
-                Axis { dim: BATCH, step: 1 },
-            ],
-            cluster: 1,
-            tiles: 1,
-            residency: Residency::Persistent { blocks_per_sm: 1 },
-            split: None,
-        },
+        grid: Grid { axes, cluster: 1, tiles: 1, residency: Residency::Persistent { blocks_per_sm: 1 }, split: None },
         args: args(class, schedule),
     };
     LaunchPlan { workspace: vec![COUNTERS_OF_BLOCK], ..LaunchPlan::of_kernel(kernel, fields::alignments(class)) }
@@ -67,6 +60,7 @@ fn args(class: &Class, schedule: &Sm90Schedule) -> Vec<Field> {
         fields::map("k_map", K, schedule.tile_keys),
         fields::map("v_map", V, schedule.tile_keys),
     ];
+    args.extend(operands.locators());
     args.extend(operands.results("query"));
     args.extend(operands.of_body());
     args.extend(fields::extents());

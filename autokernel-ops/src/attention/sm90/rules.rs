@@ -18,9 +18,10 @@ pub const ROWS_OF_CONSUMER: u32 = 64;
 pub const EXP_BY_FMA: RangeInclusive<u32> = 0..=4;
 const WARPGROUP_THREADS: u32 = 128;
 const BARRIER_BYTES: u32 = 8;
-/// Numbers of tiles that the producer is ahead.
+/// Tiles that the producer is ahead, and what it tells of one: its number, or of packed sequences all of it.
 const SLOTS: u32 = 2;
 const SLOT_BYTES: u32 = 4;
+const PACKED_SLOT_BYTES: u32 = 32;
 /// What aligns the first panel.
 const ATOM_BYTES: u32 = 1024;
 const MAX_SHARED_BYTES: u32 = Multiprocessor::HOPPER.shared_bytes_per_block;
@@ -93,9 +94,12 @@ impl S {
         scores + scores / 2 + sums + working + RESCALE_REGISTERS + further
     }
 
-    /// Whether four of eight exponentials by FMA spill a few bytes, which counting registers does not tell.
+    /// Whether exponentials by FMA spill a few bytes, which counting registers does not tell: four of eight, or any of three consumers
+    /// that hold where a sequence lies.
     fn exponentials_spill(&self, class: &Class) -> bool {
-        self.exp_by_fma == 4 && self.tile_keys >= MANY_KEYS && class.value_dim > NARROW && class.may_stay_within()
+        let four = self.exp_by_fma == 4 && self.tile_keys >= MANY_KEYS && class.value_dim > NARROW;
+        let any = self.exp_by_fma > 0 && self.consumers == 3 && self.finds_tiles(class);
+        class.may_stay_within() && (four || any)
     }
 
     /// Whether what a body adds to scores is one more step of depth of their product: of wide heads products take longest.
@@ -117,13 +121,19 @@ impl S {
         self.bytes_without_steps(class) + if self.steps(class) { self.step_bytes() } else { 0 }
     }
 
+    /// Whether tiles are of one head of sequences that the device alone locates.
+    fn finds_tiles(&self, class: &Class) -> bool {
+        !self.share_keys && !class.sequences.are_whole()
+    }
+
     fn bytes_without_steps(&self, class: &Class) -> u32 {
         let panels = |dim: u32| dim.div_ceil(PANEL) * ROW_BYTES;
         let queries = self.tile_queries() * panels(class.head_dim);
         let stage = self.tile_keys * (panels(class.head_dim) + panels(class.value_dim));
         let barriers = (self.consumers + 2 * self.stages + SLOTS) * 2 * BARRIER_BYTES;
         let verdicts = if self.share_keys { self.consumers * VERDICT_BYTES } else { 0 };
-        queries + self.stages * stage + barriers + SLOTS * SLOT_BYTES + ATOM_BYTES + verdicts
+        let slot = if self.finds_tiles(class) { PACKED_SLOT_BYTES } else { SLOT_BYTES };
+        queries + self.stages * stage + barriers + SLOTS * slot + ATOM_BYTES + verdicts
     }
 
     /// Whether it compiles without spills and runs.
@@ -184,15 +194,16 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "exp_by_fma",
-        words: "exp_by_fma is 0, 1, 2, 3 or 4; not 4 where scores have bounds, value_dim is above 64 and tile_keys 128 or more",
+        words: "exp_by_fma is 0, 1, 2, 3 or 4; where scores have bounds not 4 if value_dim is above 64 and tile_keys 128 or more, and 0 \
+                if three consumers have no share_keys and sequences are packed",
         holds: |s, class, _| EXP_BY_FMA.contains(&s.exp_by_fma) && !s.exponentials_spill(class),
-        reason: |s, _, _| format!("{} of eight exponentials; take 0 to 4, or beside bounds 0 to 3", s.exp_by_fma),
+        reason: |s, _, _| format!("{} of eight exponentials; take 0 to 4, or beside bounds 0 to 3, or 0", s.exp_by_fma),
     },
     Rule {
         name: "lengths_share_keys",
-        words: "share_keys where device memory says how long sequences are",
-        holds: |s, class, _| s.share_keys || class.sequences.are_whole(),
-        reason: |_, _, _| "how many tiles there are the device alone knows; set share_keys".to_owned(),
+        words: "share_keys where device memory says how long sequences are, unless queries and keys are packed",
+        holds: |s, class, _| s.share_keys || class.sequences.are_whole() || class.sequences.are_packed(),
+        reason: |_, _, _| "how many keys there are the device alone knows; set share_keys".to_owned(),
     },
     Rule {
         name: "shared_memory",

@@ -3,6 +3,7 @@
 
 #include "attention_store.cuh"
 #include "sm90_attention_multiplier.cuh"
+#include "sm90_attention_packed_walk.cuh"
 #include "sm90_attention_walk.cuh"
 
 namespace autokernel::attention {

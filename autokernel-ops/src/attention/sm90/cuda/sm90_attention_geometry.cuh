@@ -10,11 +10,23 @@ namespace autokernel::attention {
 
 constexpr int kPanel = 64;            // elements of a swizzled row
 constexpr int kDepth = 16;            // wgmma's K
-constexpr int kSlots = 2;             // numbers of tiles that the producer is ahead
+constexpr int kSlots = 2;             // tiles that the producer is ahead
 
 __device__ __forceinline__ void store_shared(uint32_t address, uint4 v) {
   asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
                : "memory");
+}
+
+__device__ __forceinline__ void store_shared(uint32_t address, int4 v) {
+  asm volatile("st.shared.v4.s32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}
+__device__ __forceinline__ int4 load_shared(uint32_t address) {
+  int4 v;
+  asm volatile("ld.shared.v4.s32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "r"(address)
+               : "memory");
+  return v;
 }
 
 // By each warp of those that have read what a barrier guards.
@@ -49,6 +61,9 @@ struct Geometry {
   static constexpr int kProducerRegisters = kConsumers == 1 ? 56 : kConsumers == 2 ? 40 : 32;
   static constexpr int kConsumerRegisters = kConsumers == 1 ? 248 : kConsumers == 2 ? 232 : 160;
 
+  // Of what consumers are told of a tile: its number, or where the device alone knows how long sequences are all of it.
+  static constexpr int kSlotBytes = Sequences::kAreWhole ? 4 : 32;
+
   // Operands lie in panels of one swizzled row each; what a panel has beyond the dimension arrives as zeros.
   static constexpr int kHeadPanels = (kHeadDim + kPanel - 1) / kPanel;
   static constexpr int kValuePanels = (kValueDim + kPanel - 1) / kPanel;
@@ -73,7 +88,7 @@ struct Barriers {
   __device__ __forceinline__ uint32_t empty(int stage) const { return first + (stages + stage) * 8; }
 };
 
-// Queries of each consumer, then a ring of keys and one of values, then barriers and the numbers of the next tiles.
+// Queries of each consumer, then a ring of keys and one of values, then barriers and what is told of the next tiles.
 template <typename G>
 struct Shared {
   static constexpr int kKeysAt = G::kConsumers * G::kQueryBytes;
@@ -82,7 +97,7 @@ struct Shared {
   static constexpr int kBarriersAt = kStepsAt + (G::kSteps ? G::kStepRows * ptx::kSwizzledRowBytes : 0);
   static constexpr int kBarrierBytes = (G::kConsumers + 2 * G::kStages + kSlots) * 2 * 8;
   static constexpr int kSlotsAt = kBarriersAt + kBarrierBytes;
-  static constexpr int kBytes = kSlotsAt + kSlots * 4 + ptx::kSwizzledAtomBytes;  // with what aligns the base
+  static constexpr int kBytes = kSlotsAt + kSlots * G::kSlotBytes + ptx::kSwizzledAtomBytes;  // with what aligns the base
 
   uint32_t base;
 
@@ -102,7 +117,7 @@ struct Shared {
   __device__ __forceinline__ Barriers value_barriers() const { return {key_barriers().empty(G::kStages), G::kStages}; }
 
   __device__ __forceinline__ Barriers slot_barriers() const { return {value_barriers().empty(G::kStages), kSlots}; }
-  __device__ __forceinline__ uint32_t slot(int number) const { return base + kSlotsAt + number * 4; }
+  __device__ __forceinline__ uint32_t slot(int number) const { return base + kSlotsAt + number * G::kSlotBytes; }
 
   __device__ __forceinline__ void init_barriers() const {
     init(query_barriers(), kWarpsPerWarpgroup);

@@ -11,6 +11,7 @@ struct SharingGeometry : Geometry<P, Q, S> {
   static constexpr bool kMovesSeldom = false;  // shares take the registers that branches would keep
   static_assert(!S::kSteps, "shifts would have to be told");
   static constexpr int kBoxKeys = S::kBoxKeys;  // of one copy: some keys of a page
+  static constexpr int kSlotBytes = 4;
 };
 
 __device__ __forceinline__ uint4 load_global(const void* address) {

@@ -1,7 +1,9 @@
 // The producer: one thread that has the copy engine bring queries, keys and values.
 #pragma once
 
+#include "ptx/sm90_tma_3d.cuh"
 #include "ptx/sm90_tma_4d.cuh"
+#include "sm90_attention_packed_walk.cuh"
 #include "sm90_attention_walk.cuh"
 
 namespace autokernel::attention {
@@ -48,8 +50,8 @@ struct Producer {
       const int row = tile.first_query + consumer * kRowsOfWarpgroup;
 #pragma unroll
       for (int panel = 0; panel < G::kHeadPanels; ++panel) {
-        ptx::tma_load_4d(args.q_map, shared.queries(consumer) + panel * G::kQueryPanelBytes, barriers.full(consumer),
-                         panel * kPanel, row, tile.head, tile.sequence.number);
+        copy(args.q_map, shared.queries(consumer) + panel * G::kQueryPanelBytes, barriers.full(consumer), panel,
+             tile.sequence.first_query + row, tile.head, tile.sequence);
       }
     }
     query_parity ^= 1;
@@ -76,10 +78,20 @@ struct Producer {
     ptx::mbarrier_arrive_expect_bytes(full, kPanels * G::kKeyPanelBytes);
 #pragma unroll
     for (int panel = 0; panel < kPanels; ++panel) {
-      ptx::tma_load_4d(map, destination + panel * G::kKeyPanelBytes, full, panel * kPanel, block * G::kTileKeys,
-                       tile.key_head, tile.sequence.number);
+      copy(map, destination + panel * G::kKeyPanelBytes, full, panel, tile.sequence.first_key + block * G::kTileKeys,
+           tile.key_head, tile.sequence);
     }
     cursor.advance();
+  }
+
+  // Rows of packed sequences that lie behind a sequence's last are those of the next.
+  __device__ __forceinline__ static void copy(const TensorMap& map, uint32_t to, uint32_t full, int panel, int row, int head,
+                                              const Sequence& sequence) {
+    if constexpr (G::Sequences::kAreWhole) {
+      ptx::tma_load_4d(map, to, full, panel * kPanel, row, head, sequence.number);
+    } else {
+      ptx::tma_load_3d(map, to, full, panel * kPanel, row, head);
+    }
   }
 };
 

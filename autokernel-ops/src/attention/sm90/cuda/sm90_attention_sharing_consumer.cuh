@@ -14,7 +14,7 @@ struct SharingConsumer {
   using Rows = PackedRows<G>;
   using PieceEnd = Finish<G, G::kConsumers>;
   // Behind what all kernels have there: for each consumer, whether it came last.
-  static constexpr int kVerdictsAt = Shared<G>::kSlotsAt + kSlots * 4;
+  static constexpr int kVerdictsAt = Shared<G>::kSlotsAt + kSlots * G::kSlotBytes;
   static constexpr int kSharedBytes = Shared<G>::kBytes + G::kConsumers * 4;
   // Behind those of turns and of clearing values.
   static constexpr int kFirstBarrier = Turns<G>::kFirstBarrier + G::kConsumers + 1;
