@@ -4,6 +4,7 @@ mod portfolio;
 
 use std::path::{Path, PathBuf};
 
+pub(crate) use self::portfolio::AS_PREDICTED;
 pub use self::portfolio::{Operation as PortfolioOperation, Portfolio, PortfolioImage, PortfolioProvenance};
 pub use autokernel_core::Provenance;
 use autokernel_core::{Arch, Extents, Span, Tuned};
@@ -186,7 +187,7 @@ impl Config {
         let mut images: Vec<(Schedule, f64)> = shipped.unwrap_or_default();
         for schedule in brought {
             if images.iter().all(|(image, _)| image.image() != schedule.image()) {
-                images.push((schedule, portfolio::AS_PREDICTED));
+                images.push((schedule, AS_PREDICTED));
             }
         }
         images

@@ -25,6 +25,9 @@ const BODIES: [(&str, &str); 4] =
 
 /// Runs the long tests: about an hour on two cores.
 pub fn run(root: &Path) -> Result<()> {
+    let mut command = cargo::command(root);
+    command.args(["build", "--workspace", "--all-targets"]).env_remove("AUTOKERNEL_IMAGES");
+    passes(&mut command, "an image that a declared kernel carries does not compile, see above")?;
     for package in SKETCHED {
         let mut command = cargo::command(root);
         command.args(["test", "--package", package, "--features", "sketch", "--test", "sketch"]);

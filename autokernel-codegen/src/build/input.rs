@@ -1,5 +1,6 @@
 //! What a build compiles: where it looks for declarations, and the config that it reads.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use super::error::BuildError;
@@ -29,6 +30,7 @@ use crate::arch::Arch;
 /// | variable | what it says |
 /// |---|---|
 /// | `AUTOKERNEL_ARCHS` | the GPUs to compile for: `sm_80,sm_90a`, or `native`, those of this machine |
+/// | `AUTOKERNEL_IMAGES` | how many images each kernel carries for each of them, in place of all |
 /// | `AUTOKERNEL_NVCC` | the nvcc to use |
 /// | `AUTOKERNEL_SKIP_NVCC` | `1`: compile no kernel, as for an editor's `cargo check` |
 /// | `AUTOKERNEL_CACHE_DIR` | where compiled kernels are kept; `autokernel` in the user's folder for caches if unset |
@@ -38,6 +40,7 @@ pub struct Build {
     pub(super) sources: Vec<PathBuf>,
     pub(super) config: Option<PathBuf>,
     pub(super) archs: Option<Vec<Arch>>,
+    pub(super) most_images: Option<NonZeroUsize>,
 }
 
 impl Build {
@@ -61,6 +64,14 @@ impl Build {
     /// Compiles for these GPUs, in place of the archs that the config names; `AUTOKERNEL_ARCHS` replaces them in turn.
     pub fn archs(mut self, archs: impl IntoIterator<Item = Arch>) -> Self {
         self.archs = Some(archs.into_iter().collect());
+        self
+    }
+
+    /// Of the images among which a launch chooses at sizes that nobody tuned, each kernel carries at most so many for each GPU: the one
+    /// that is safe everywhere and the most useful others. Builds take less time, and launches as much more as the missing ones would
+    /// have saved. Tuned entries are carried all the same. `AUTOKERNEL_IMAGES` has the last word.
+    pub fn most_images(mut self, most: NonZeroUsize) -> Self {
+        self.most_images = Some(most);
         self
     }
 

@@ -1,6 +1,7 @@
 //! From problems to compiled variants.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use autokernel_core::{Dim, Extents, Portfolio};
 
 use super::error::{BuildError, env};
+use super::images;
 use super::manifest::{ImageFiles, Plan, Variant};
 use super::progress::Progress;
 use crate::arch::Arch;
@@ -38,6 +40,7 @@ fn image_of(variant: &Variant) -> ImageId {
 pub fn build(
     problems: &BTreeMap<String, Problem>,
     config: &Config,
+    most_images: Option<NonZeroUsize>,
     compiler: Option<&Compiler>,
     out: &Path,
 ) -> Result<BTreeMap<String, Plan>, BuildError> {
@@ -45,7 +48,7 @@ pub fn build(
     let mut jobs = BTreeMap::new();
     for (key, problem) in problems {
         let mut variants = Vec::new();
-        for (source, variant) in self::variants(problem, config) {
+        for (source, variant) in self::variants(problem, config, most_images) {
             let (arch, tuned) = (variant.arch, variant.tuned.is_some() || variant.portfolio.is_some());
             let job = jobs.entry(image_of(&variant)).or_insert(Job { source, arch, tuned, needed: false });
             job.tuned |= tuned;
@@ -129,7 +132,7 @@ fn leave_out(variants: &mut Vec<Variant>, spilled: &BTreeMap<ImageId, CompileErr
 
 /// For each arch that a family serves the portfolio that serves `problem`, of the config or else its operation's own, and the tuned
 /// entries; where there are none of its dimensions, the arch's default. Each with its source.
-fn variants(problem: &Problem, config: &Config) -> Vec<(KernelSource, Variant)> {
+fn variants(problem: &Problem, config: &Config, most_images: Option<NonZeroUsize>) -> Vec<(KernelSource, Variant)> {
     let class = problem.class();
     let dims: Vec<Dim> = problem.signature().names().collect();
     let variant = |arch, schedule: Schedule, tuned, portfolio| {
@@ -141,7 +144,7 @@ fn variants(problem: &Problem, config: &Config) -> Vec<(KernelSource, Variant)> 
     let serves = |arch: &&Arch| !class.families(**arch).is_empty();
     for &arch in config.archs.iter().filter(serves) {
         let first = variants.len();
-        let images = config.images_for(problem, arch).into_iter();
+        let images = images::carried(config, problem, arch, most_images).into_iter();
         variants.extend(images.map(|(schedule, factor)| variant(arch, schedule, None, Some(factor))));
         let entries = config.entries_for(problem, arch);
         variants.extend(entries.iter().map(|entry| variant(arch, entry.schedule, Some(entry.tuned()), None)));
@@ -286,12 +289,12 @@ mod tests {
         });
         let config: Config = serde_json::from_value(config).unwrap();
         for problem in [&tuned, &other] {
-            let variants = variants(problem, &config);
+            let variants = variants(problem, &config, None);
             let untuned = variants.iter().filter(|(_, variant)| variant.portfolio.is_some()).count();
             assert_eq!(untuned, problem.class().portfolio(Arch::SM_90A).len(), "{problem}");
             assert!(untuned > 1, "{problem}");
         }
-        assert!(variants(&tuned, &config).iter().any(|(_, variant)| variant.tuned.is_some()));
+        assert!(variants(&tuned, &config, None).iter().any(|(_, variant)| variant.tuned.is_some()));
     }
 
     #[test]
@@ -316,7 +319,7 @@ mod tests {
         let body = syn::parse_quote! { fn double(x: &Matrix<f32>, out: &mut Matrix<f32>) { out = x + x; } };
         let problem = Problem::from(crate::rows::problem(&body).unwrap());
         let config = Config::default();
-        let all: Vec<Variant> = variants(&problem, &config).into_iter().map(|(_, variant)| variant).collect();
+        let all: Vec<Variant> = variants(&problem, &config, None).into_iter().map(|(_, variant)| variant).collect();
         let refused = |(number, variant): (usize, &Variant)| {
             let (symbol, arch) = image_of(variant);
             let log = format!("{} bytes spill stores", 8 + number % 3);

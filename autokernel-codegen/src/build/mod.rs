@@ -6,6 +6,7 @@ mod cache_folder;
 mod cudarc;
 mod declared;
 mod error;
+mod images;
 mod input;
 mod kernels;
 mod manifest;
@@ -72,7 +73,8 @@ impl Build {
         let (compiler, not_compiled) = if problems.is_empty() { (None, None) } else { find_compiler(root, &cache)? };
 
         unserved::warn(problems.values(), &requested);
-        let plans = kernels::build(&problems, &config, compiler.as_ref(), out)?;
+        let most_images = images::from_environment()?.or(self.most_images);
+        let plans = kernels::build(&problems, &config, most_images, compiler.as_ref(), out)?;
         let nvcc = compiler.map(|compiler| {
             compiler.remove_unused(UNUSED);
             compiler.nvcc().version.clone()

@@ -79,7 +79,7 @@ pub struct PortfolioProvenance {
 }
 
 /// Measured over predicted time of an image that nobody measured.
-pub(super) const AS_PREDICTED: f64 = 1.0;
+pub(crate) const AS_PREDICTED: f64 = 1.0;
 
 impl Portfolio {
     /// Whether its images serve `problem` on `arch`.

@@ -1,0 +1,85 @@
+//! How many images a kernel carries for sizes that nobody tuned.
+
+use std::num::NonZeroUsize;
+
+use super::error::BuildError;
+use crate::arch::Arch;
+use crate::config::{AS_PREDICTED, Config};
+use crate::problem::Problem;
+use crate::schedule::Schedule;
+
+/// Replaces what the build script says: `AUTOKERNEL_IMAGES=2`.
+const IMAGES_ENV: &str = "AUTOKERNEL_IMAGES";
+
+/// What `AUTOKERNEL_IMAGES` asks for; none where it is not set.
+pub(super) fn from_environment() -> Result<Option<NonZeroUsize>, BuildError> {
+    println!("cargo::rerun-if-env-changed={IMAGES_ENV}");
+    asked(&std::env::var(IMAGES_ENV).unwrap_or_default())
+}
+
+/// Blank is not set: that is how a shell or a CI file takes a variable back.
+fn asked(text: &str) -> Result<Option<NonZeroUsize>, BuildError> {
+    match text.trim() {
+        "" => Ok(None),
+        text => text.parse().map(Some).map_err(|_| BuildError::Images(text.to_owned())),
+    }
+}
+
+/// Of what `config` has for `problem` on `arch` at most `most` images, each with its measured over its predicted time: the default
+/// schedule, which runs on every GPU of the arch, before the first of the portfolio.
+pub(super) fn carried(
+    config: &Config,
+    problem: &Problem,
+    arch: Arch,
+    most: Option<NonZeroUsize>,
+) -> Vec<(Schedule, f64)> {
+    let mut images = config.images_for(problem, arch);
+    let Some(most) = most.map(NonZeroUsize::get).filter(|&most| most < images.len()) else { return images };
+    let default = problem.class().default_schedule(arch);
+    let is_default = |(schedule, _): &(Schedule, f64)| schedule.image() == default.image();
+    let default = match images.iter().position(is_default) {
+        Some(at) => images.remove(at),
+        None => (default, AS_PREDICTED),
+    };
+    images.truncate(most - 1);
+    images.insert(0, default);
+    images
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Layout;
+
+    #[test]
+    fn a_blank_variable_is_one_that_is_not_set_and_a_kernel_has_one_image_at_least() {
+        assert_eq!(asked(" ").unwrap(), None);
+        assert_eq!(asked(" 3 ").unwrap(), NonZeroUsize::new(3));
+        for broken in ["0", "-1", "few"] {
+            let message = asked(broken).unwrap_err().to_string();
+            assert!(message.contains("AUTOKERNEL_IMAGES") && message.contains(broken), "{message}");
+        }
+    }
+
+    #[test]
+    fn of_fewer_images_the_default_is_one_and_the_portfolios_first_are_the_others() {
+        let text = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../best_config.json")).unwrap();
+        let config: Config = serde_json::from_slice(&text).unwrap();
+        let product = |input| Problem::matmul(input, Layout::Nt, "relu".parse().unwrap());
+        for problem in [product(crate::dtype::Dtype::Bf16), product(crate::dtype::Dtype::E4m3)] {
+            let all = config.images_for(&problem, Arch::SM_90A);
+            let default = problem.class().default_schedule(Arch::SM_90A);
+            let of = |most| carried(&config, &problem, Arch::SM_90A, NonZeroUsize::new(most));
+            assert!(all.len() > 4, "{problem}");
+            assert_eq!(carried(&config, &problem, Arch::SM_90A, None), all, "{problem}");
+            assert_eq!(of(all.len()), all, "{problem}");
+            for most in 1..4 {
+                let few = of(most);
+                let others: Vec<_> =
+                    all.iter().filter(|(it, _)| it.image() != default.image()).take(most - 1).collect();
+                assert_eq!((few.len(), few[0].0.image()), (most, default.image()), "{problem}");
+                assert_eq!(few[1..].iter().collect::<Vec<_>>(), others, "{problem}");
+            }
+        }
+    }
+}
