@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::error::BuildError;
 use crate::arch::Arch;
-use crate::config::{AS_PREDICTED, Config};
+use crate::config::{AS_PREDICTED, Config, Entry};
 use crate::problem::Problem;
 use crate::schedule::Schedule;
 
@@ -46,9 +46,23 @@ pub(super) fn carried(
     images
 }
 
+/// The tuned entries that `problem` carries on `arch`: where images are few, those of its own class alone, and none of a class that
+/// is merely near.
+pub(super) fn tuned<'c>(
+    config: &'c Config,
+    problem: &Problem,
+    arch: Arch,
+    most: Option<NonZeroUsize>,
+) -> impl Iterator<Item = &'c Entry> {
+    let class = problem.class();
+    let entries = config.entries_for(problem, arch).into_iter();
+    entries.filter(move |entry| most.is_none() || entry.problem == class)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dtype::Dtype;
     use crate::problem::Layout;
 
     #[test]
@@ -62,11 +76,22 @@ mod tests {
     }
 
     #[test]
+    fn of_fewer_images_those_that_were_tuned_for_another_class_are_none() {
+        let text = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../best_config.json")).unwrap();
+        let config: Config = serde_json::from_slice(&text).unwrap();
+        let product = |epilogue: &str| Problem::matmul(Dtype::Bf16, Layout::Nt, epilogue.parse().unwrap());
+        let count = |problem: &Problem, most| tuned(&config, problem, Arch::SM_90A, NonZeroUsize::new(most)).count();
+        let [own, near] = ["leaky_relu", "silu"].map(product);
+        assert!(count(&own, 0) > 0 && count(&near, 0) > 0, "without a limit");
+        assert_eq!((count(&own, 1), count(&near, 1)), (count(&own, 0), 0));
+    }
+
+    #[test]
     fn of_fewer_images_the_default_is_one_and_the_portfolios_first_are_the_others() {
         let text = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../best_config.json")).unwrap();
         let config: Config = serde_json::from_slice(&text).unwrap();
         let product = |input| Problem::matmul(input, Layout::Nt, "relu".parse().unwrap());
-        for problem in [product(crate::dtype::Dtype::Bf16), product(crate::dtype::Dtype::E4m3)] {
+        for problem in [product(Dtype::Bf16), product(Dtype::E4m3)] {
             let all = config.images_for(&problem, Arch::SM_90A);
             let default = problem.class().default_schedule(Arch::SM_90A);
             let of = |most| carried(&config, &problem, Arch::SM_90A, NonZeroUsize::new(most));

@@ -146,8 +146,8 @@ fn variants(problem: &Problem, config: &Config, most_images: Option<NonZeroUsize
         let first = variants.len();
         let images = images::carried(config, problem, arch, most_images).into_iter();
         variants.extend(images.map(|(schedule, factor)| variant(arch, schedule, None, Some(factor))));
-        let entries = config.entries_for(problem, arch);
-        variants.extend(entries.iter().map(|entry| variant(arch, entry.schedule, Some(entry.tuned()), None)));
+        let entries = images::tuned(config, problem, arch, most_images);
+        variants.extend(entries.map(|entry| variant(arch, entry.schedule, Some(entry.tuned()), None)));
         // An entry of a single product says nothing of the extents of many.
         let is_of_these = |tuned: &Extents| tuned.iter().map(|(dim, _)| dim).eq(dims.iter().copied());
         let is_near = |it: &Variant| it.tuned.as_ref().is_none_or(|tuned| is_of_these(&tuned.extents));
