@@ -176,7 +176,7 @@ fn a_hopper_schedule_is_refused_on_other_archs() {
 fn floats_of_8_bits_have_schedules_from_8_9_on_and_their_own_for_every_size() {
     let class = |input, layout| Problem::new(input, layout, "identity".parse().unwrap()).class();
     let narrow = class(Dtype::E4m3, Layout::Nt);
-    assert_eq!(operation::Class::families(&narrow, Arch::SM_90A), [Family::Sm90, Family::Sm80]);
+    assert_eq!(operation::Class::families(&narrow, Arch::SM_90A), [Family::Sm90]);
     assert_eq!(operation::Class::families(&narrow, Arch::SM_89), [Family::Sm80]);
     let (default, portfolio) =
         (operation::Class::default_schedule(&narrow, Arch::SM_89), operation::Class::portfolio(&narrow, Arch::SM_89));
@@ -185,6 +185,8 @@ fn floats_of_8_bits_have_schedules_from_8_9_on_and_their_own_for_every_size() {
         assert_eq!(operation::Class::check(&narrow, &schedule, Arch::SM_89), Ok(()));
         let broken = operation::Class::check(&narrow, &schedule, Arch::SM_80).unwrap_err();
         assert!(broken.rule == "factors_are_multiplied_by_mma" && broken.to_string().contains("sm_89"), "{broken}");
+        let turned = operation::Class::check(&narrow, &schedule, Arch::SM_90A).unwrap_err();
+        assert!(turned.rule == "factors_are_multiplied_by_mma" && turned.to_string().contains("sm90"), "{turned}");
     }
     assert!(operation::Class::families(&narrow, Arch::SM_80).is_empty());
     let wide = class(Dtype::Bf16, Layout::Nt);

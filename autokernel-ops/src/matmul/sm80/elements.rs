@@ -21,9 +21,11 @@ pub fn oldest(input: Dtype) -> Option<Arch> {
     }
 }
 
-/// Whether factors of `input` are multiplied on `arch`.
+/// Whether factors of `input` are multiplied on `arch`. 8-bit floats are left to Hopper's own kernels there, as its `mma.sync` turns them
+/// into 16 bits first, in registers that tiles do not have.
 pub fn multiplies(input: Dtype, arch: Arch) -> bool {
-    oldest(input).is_some_and(|oldest| arch.capability >= oldest.capability)
+    let is_turned = arch == Arch::SM_90A && matches!(input, Dtype::E4m3 | Dtype::E5m2);
+    oldest(input).is_some_and(|oldest| arch.capability >= oldest.capability) && !is_turned
 }
 
 /// Whether factors are what the family takes: without scales of blocks.

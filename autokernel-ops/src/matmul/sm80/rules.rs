@@ -18,11 +18,16 @@ const MAX_ACCUMULATORS: u32 = 128;
 pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "factors_are_multiplied_by_mma",
-        words: "A and B are of bf16, f16, i8 or f32, which is taken as tf32, from sm_89 on e4m3 or e5m2, or B of i8 or i4x2 beside 16 bits; without scales of blocks",
+        words: "A and B are of bf16, f16, i8 or f32, which is taken as tf32, from sm_89 on e4m3 or e5m2 but for sm_90a, or B of i8 or i4x2 beside 16 bits; without scales of blocks",
         holds: |_, class, arch| takes_factors(class, arch),
         reason: |_, class, arch| {
             let input = class.input;
             match oldest(input).filter(|_| class.block.is_none()) {
+                Some(oldest) if arch.capability >= oldest.capability => {
+                    format!(
+                        "{arch} turns {input} into 16 bits for mma, in registers that tiles do not have; take family sm90"
+                    )
+                }
                 Some(oldest) => format!(
                     "{arch} has no instruction for {input}, {oldest} and later ones do; compile for one of these"
                 ),
