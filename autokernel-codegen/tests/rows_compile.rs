@@ -81,6 +81,27 @@ fn long_rows_are_held_without_spills_on_a_gpu_without_clusters() {
     });
 }
 
+/// Of 2048 threads a multiprocessor of these has room for 1536.
+#[test]
+fn kernels_ask_for_no_more_blocks_than_a_multiprocessor_of_each_gpu_holds() {
+    let Some(compiler) = compiler() else { return };
+    let mut jobs = Vec::new();
+    for (arch, ty) in [("sm_86", "bf16"), ("sm_89", "f16"), ("sm_120", "bf16")] {
+        let body = "fn gate(x: &Matrix<TY>, up: &Matrix<TY>, out: &mut Matrix<TY>) { out = silu(x) * up; }";
+        let problem = problem(&syn::parse_str(&body.replace("TY", ty)).unwrap()).unwrap();
+        let (class, arch) = (problem.class(), arch.parse::<Arch>().unwrap());
+        let schedule = Sm80Schedule::for_columns(&class, 4096, arch);
+        assert!(schedule.threads() * sm80::resident_blocks(&schedule, &class) > 1536, "{problem}: {schedule}");
+        jobs.push((problem, schedule, arch));
+    }
+    std::thread::scope(|scope| {
+        for (problem, schedule, arch) in &jobs {
+            let compiler = &compiler;
+            scope.spawn(move || compiler.compile(&emit::kernel(problem, schedule).0, *arch).unwrap());
+        }
+    });
+}
+
 #[test]
 fn what_a_kernel_carries_compiles_without_spills_where_its_reductions_are_joined() {
     let Some(compiler) = compiler() else { return };

@@ -237,7 +237,7 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 }  // namespace
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
-extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 4)
+extern "C" __global__ void __launch_bounds__(Kernel::kThreads, autokernel::resident_blocks(Kernel::kThreads, 4))
 autokernel_rows_mean_mean_bf16_18626b96f3dc_49227c922e60(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

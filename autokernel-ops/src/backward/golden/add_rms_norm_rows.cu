@@ -105,7 +105,7 @@ static_assert(Kernel::kThreads == 256 && Kernel::kStrip == 256, "the launch has 
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(256, 3)
+extern "C" __global__ void __launch_bounds__(256, autokernel::resident_blocks(256, 3))
 autokernel_rows_column_sum_bf16_d36a6c1d7a82_dd5d490bc306(const __grid_constant__ Args args) {
   Kernel::reduce(args);
 }

@@ -105,7 +105,7 @@ static_assert(Kernel::kThreads == 256 && Kernel::kStrip == 256, "the launch has 
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(256, 2)
+extern "C" __global__ void __launch_bounds__(256, autokernel::resident_blocks(256, 2))
 autokernel_rows_column_sum_bf16_59ca1d7069af_48a639287e6e(const __grid_constant__ Args args) {
   Kernel::reduce(args);
 }

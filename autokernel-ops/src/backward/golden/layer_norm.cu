@@ -202,7 +202,7 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 }  // namespace
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
-extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 7)
+extern "C" __global__ void __launch_bounds__(Kernel::kThreads, autokernel::resident_blocks(Kernel::kThreads, 7))
 autokernel_rows_mean_mean_mean_mean_bf16_30eba7f5b522_8a904bee821f(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

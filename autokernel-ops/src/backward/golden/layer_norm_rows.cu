@@ -110,7 +110,7 @@ static_assert(Kernel::kThreads == 256 && Kernel::kStrip == 256, "the launch has 
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(256, 3)
+extern "C" __global__ void __launch_bounds__(256, autokernel::resident_blocks(256, 3))
 autokernel_rows_column_sum_column_sum_bf16_4089d4788431_1a566fe581a8(const __grid_constant__ Args args) {
   Kernel::reduce(args);
 }

@@ -123,7 +123,7 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 }  // namespace
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
-extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 5)
+extern "C" __global__ void __launch_bounds__(Kernel::kThreads, autokernel::resident_blocks(Kernel::kThreads, 5))
 autokernel_rows_bf16_176fc3762867_e352b5a641a7(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

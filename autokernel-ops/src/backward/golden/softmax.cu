@@ -196,7 +196,7 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 }  // namespace
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
-extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 8)
+extern "C" __global__ void __launch_bounds__(Kernel::kThreads, autokernel::resident_blocks(Kernel::kThreads, 8))
 autokernel_rows_max_sum_sum_bf16_9324beb5c1e7_5bcd463c1cfd(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -142,7 +142,7 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 }  // namespace
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
-extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 3)
+extern "C" __global__ void __launch_bounds__(Kernel::kThreads, autokernel::resident_blocks(Kernel::kThreads, 3))
 autokernel_rows_bf16_d4d9f53114cd_2f629414a7bb(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

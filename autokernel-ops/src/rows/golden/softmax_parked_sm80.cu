@@ -155,7 +155,7 @@ static_assert(Kernel::kThreads == 512, "the launch has as many");
 }  // namespace
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
-extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 2)
+extern "C" __global__ void __launch_bounds__(Kernel::kThreads, autokernel::resident_blocks(Kernel::kThreads, 2))
 autokernel_rows_max_sum_bf16_0ce4d3f36fc4_5491f8ea08af(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -174,7 +174,7 @@ static_assert(Kernel::kThreads == 128, "the launch has as many");
 }  // namespace
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
-extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 8)
+extern "C" __global__ void __launch_bounds__(Kernel::kThreads, autokernel::resident_blocks(Kernel::kThreads, 8))
 autokernel_rows_max_sum_bf16_0ce4d3f36fc4_1b36549a0d51(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

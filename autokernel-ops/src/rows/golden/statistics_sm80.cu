@@ -142,7 +142,7 @@ static_assert(Kernel::kThreads == 256, "the launch has as many");
 }  // namespace
 
 // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.
-extern "C" __global__ void __launch_bounds__(Kernel::kThreads, 4)
+extern "C" __global__ void __launch_bounds__(Kernel::kThreads, autokernel::resident_blocks(Kernel::kThreads, 4))
 autokernel_rows_min_max_sum_f16_183744448446_640b7c656665(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

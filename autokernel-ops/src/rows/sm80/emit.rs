@@ -121,7 +121,7 @@ pub fn kernel(problem: &Problem, schedule: &Sm80Schedule) -> (KernelSource, Laun
          using Kernel = autokernel::rows::{kernel}<Problem, Schedule, Args>;\n\
          static_assert(Kernel::kThreads == {threads}, \"the launch has as many\");\n\n}}  // namespace\n\n\
          // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.\n\
-         extern \"C\" __global__ void __launch_bounds__(Kernel::kThreads, {blocks}){cluster}\n\
+         extern \"C\" __global__ void __launch_bounds__(Kernel::kThreads, autokernel::resident_blocks(Kernel::kThreads, {blocks})){cluster}\n\
          {symbol}(const __grid_constant__ Args args) {{\n  Kernel::run(args);\n}}\n",
         includes = included(&class, walk).iter().map(|file| format!("#include \"{file}\"\n")).collect::<String>(),
         kernel = walk.kernel(),
@@ -154,7 +154,7 @@ fn along_columns(problem: &Problem, schedule: &Sm80Schedule) -> (KernelSource, L
          using Kernel = autokernel::columns::Columns<Problem, Schedule, Args>;\n\
          static_assert(Kernel::kThreads == {threads} && Kernel::kStrip == {strip}, \"the launch has as many\");\n\n\
          }}  // namespace\n\n\
-         extern \"C\" __global__ void __launch_bounds__({threads}, {blocks_per_sm})\n\
+         extern \"C\" __global__ void __launch_bounds__({threads}, autokernel::resident_blocks({threads}, {blocks_per_sm}))\n\
          {symbol}(const __grid_constant__ Args args) {{\n  Kernel::reduce(args);\n}}\n",
         threads = schedule.threads(),
         strip = columns::plan::strip(schedule),

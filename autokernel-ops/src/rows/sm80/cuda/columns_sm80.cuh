@@ -9,6 +9,7 @@
 #pragma once
 
 #include "epilogue.cuh"
+#include "multiprocessor.cuh"
 #include "ptx/atomic.cuh"
 #include "ptx/sm90.cuh"
 #include "rows_reduce.cuh"

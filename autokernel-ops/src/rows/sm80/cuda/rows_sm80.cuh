@@ -15,6 +15,7 @@
 #pragma once
 
 #include "epilogue.cuh"
+#include "multiprocessor.cuh"
 #include "rows_joined.cuh"
 #include "rows_prefetch.cuh"
 #include "rows_reduce.cuh"
