@@ -29,10 +29,10 @@ pub(crate) struct Event {
 }
 
 /// What a byte's shadow stands for. The order of reads is that of time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct History {
-    pub write: Option<Event>,
-    pub reads: Vec<Event>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct History<'a> {
+    pub write: Option<&'a Event>,
+    pub reads: &'a [Event],
 }
 
 /// Reads that one byte remembers: those beyond are forgotten, and with them a race with a later write.

@@ -6,6 +6,7 @@
 //! because a `fence.proxy.async` stands in between (PTX ISA, "Proxies").
 
 mod clock;
+mod histories;
 mod history;
 mod knowledge;
 mod shadow;

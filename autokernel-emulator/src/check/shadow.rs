@@ -3,8 +3,7 @@
 //! Bytes that are touched together have the same history, and so the same number: a tile costs little more to check
 //! than one byte of it.
 
-use rustc_hash::FxHashMap;
-
+use super::histories::Histories;
 use super::history::{Agent, Event, History, MAX_READS, Proxy};
 use super::knowledge::{Knowledge, needs_fence};
 use crate::fault::{Access, Actor, OtherAccess};
@@ -57,8 +56,7 @@ impl Ordered<'_> {
 /// Histories by number, and the checks that lead from one to the next.
 #[derive(Debug)]
 pub(crate) struct Orders {
-    histories: Vec<History>,
-    numbers: FxHashMap<History, u32>,
+    histories: Histories,
     uninitialised: bool,
     races: bool,
     warps: u32,
@@ -86,16 +84,8 @@ const MAX_HISTORIES: usize = 1 << 20;
 
 impl Orders {
     pub fn new(uninitialised: bool, races: bool) -> Self {
-        let histories = vec![History::default(); FIRST_NUMBER as usize];
-        Orders {
-            histories,
-            numbers: FxHashMap::default(),
-            uninitialised,
-            races,
-            warps: 0,
-            limit: MAX_HISTORIES,
-            latest: None,
-        }
+        let histories = Histories::new(FIRST_NUMBER);
+        Orders { histories, uninitialised, races, warps: 0, limit: MAX_HISTORIES, latest: None }
     }
 
     /// The warps of the cluster that runs now: dimensions from here on are channels.
@@ -141,46 +131,44 @@ impl Orders {
             let written = touch.access == Access::Write || number > 0;
             return Ok(u32::from(written));
         }
-        let Some(history) = self.histories.get(number as usize) else { return Ok(number) };
-        let next = match touch.access {
-            Access::Read => self.read(history, touch, order)?,
-            Access::Write => self.write(history, touch, order)?,
-        };
-        Ok(next.map_or(number, |next| self.number(next)))
+        match touch.access {
+            Access::Read => self.read(number, touch, order),
+            Access::Write => self.write(number, touch, order),
+        }
     }
 
-    /// The history after a read; none if it does not change.
-    fn read(&self, history: &History, touch: &Touch, order: Ordered<'_>) -> Result<Option<History>, Violation> {
+    /// The history after a read.
+    fn read(&mut self, number: u32, touch: &Touch, order: Ordered<'_>) -> Result<u32, Violation> {
         let event = &touch.event;
-        if let Some(write) = &history.write {
+        let Some(History { write, reads }) = self.histories.get(number) else { return Ok(number) };
+        if let Some(write) = write {
             self.require(write, event, Access::Write, order)?;
         }
         let same =
             |read: &Event| read.agent == event.agent && read.cluster == event.cluster && read.proxy == event.proxy;
-        if history.reads.iter().any(|read| same(read) && read.time >= event.time) {
-            return Ok(None);
+        if reads.iter().any(|read| same(read) && read.time >= event.time) {
+            return Ok(number);
         }
-        let mut reads: Vec<Event> =
-            history.reads.iter().filter(|read| !same(read) && !order.before(read, event)).copied().collect();
-        if reads.len() >= MAX_READS {
-            return Ok(None);
+        let keep = |read: &Event| !same(read) && !order.before(read, event);
+        if reads.len() >= MAX_READS && reads.iter().filter(|read| keep(read)).count() >= MAX_READS {
+            return Ok(number);
         }
-        reads.push(*event);
-        Ok(Some(History { write: history.write, reads }))
+        Ok(self.histories.read(number, keep, *event))
     }
 
-    fn write(&self, history: &History, touch: &Touch, order: Ordered<'_>) -> Result<Option<History>, Violation> {
+    fn write(&mut self, number: u32, touch: &Touch, order: Ordered<'_>) -> Result<u32, Violation> {
         let event = &touch.event;
+        let Some(History { write, reads }) = self.histories.get(number) else { return Ok(number) };
         let is_of_channel = |write: &Event| write.agent == event.agent && write.cluster == event.cluster;
-        if let Some(write) = history.write.as_ref().filter(|write| !touch.again || !is_of_channel(write)) {
+        if let Some(write) = write.filter(|write| !touch.again || !is_of_channel(write)) {
             self.require(write, event, Access::Write, order)?;
         }
-        for read in &history.reads {
+        for read in reads {
             // A read needs no fence before an asynchronous write: it is complete when the thread goes on.
             let read_here = Event { proxy: Proxy::Async, ..*read };
             self.require(&read_here, event, Access::Read, order)?;
         }
-        Ok(Some(History { write: Some(*event), reads: Vec::new() }))
+        Ok(self.histories.written(*event))
     }
 
     fn require(&self, before: &Event, now: &Event, access: Access, order: Ordered<'_>) -> Result<(), Violation> {
@@ -205,16 +193,6 @@ impl Orders {
         Err(Violation::Race { other, remedy })
     }
 
-    fn number(&mut self, history: History) -> u32 {
-        if let Some(&number) = self.numbers.get(&history) {
-            return number;
-        }
-        let number = self.histories.len() as u32;
-        self.histories.push(history.clone());
-        self.numbers.insert(history, number);
-        number
-    }
-
     /// Whether so many histories have collected that it is worth the time to find those that still count.
     pub fn are_many(&self) -> bool {
         self.histories.len() > self.limit
@@ -223,27 +201,29 @@ impl Orders {
     /// Between clusters: of those that have ended, only which cluster wrote or read a byte still matters.
     pub fn merge<'a>(&mut self, shadows: impl Iterator<Item = &'a mut [u32]>) {
         let coarse = |event: &Event| Event { agent: Agent { dimension: 0, lane: 0 }, time: 1, ..*event };
-        self.rebuild(shadows, |history| History {
-            write: history.write.as_ref().map(coarse),
-            reads: history.reads.last().map(coarse).into_iter().collect(),
+        self.rebuild(shadows, |to, history| {
+            to.copy(history.write.map(coarse), history.reads.last().map(coarse).into_iter())
         });
     }
 
     /// While a cluster runs: forgets the histories that no byte has any more.
     pub fn collect<'a>(&mut self, shadows: impl Iterator<Item = &'a mut [u32]>) {
-        self.rebuild(shadows, History::clone);
+        self.rebuild(shadows, |to, history| to.copy(history.write.copied(), history.reads.iter().copied()));
     }
 
     /// Numbers anew what the shadows, all there are, still name.
-    fn rebuild<'a>(&mut self, shadows: impl Iterator<Item = &'a mut [u32]>, keep: impl Fn(&History) -> History) {
-        let old = std::mem::replace(&mut self.histories, vec![History::default(); FIRST_NUMBER as usize]);
-        self.numbers.clear();
+    fn rebuild<'a>(
+        &mut self,
+        shadows: impl Iterator<Item = &'a mut [u32]>,
+        keep: impl Fn(&mut Histories, History<'_>) -> u32,
+    ) {
+        let old = std::mem::replace(&mut self.histories, Histories::new(FIRST_NUMBER));
         self.latest = None;
         let mut renumbered = vec![None; old.len()];
         for number in shadows.flatten().filter(|number| **number >= FIRST_NUMBER) {
             let at = *number as usize;
-            let (Some(history), Some(next)) = (old.get(at), renumbered.get_mut(at)) else { continue };
-            *number = *next.get_or_insert_with(|| self.number(keep(history)));
+            let (Some(history), Some(next)) = (old.get(*number), renumbered.get_mut(at)) else { continue };
+            *number = *next.get_or_insert_with(|| keep(&mut self.histories, history));
         }
         self.limit = MAX_HISTORIES.max(2 * self.histories.len());
     }
