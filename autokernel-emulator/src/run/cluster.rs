@@ -15,7 +15,7 @@ use crate::check::{Knowledge, Orders, Threads};
 use crate::device::GlobalMemory;
 use crate::fault::Fault;
 use crate::isa::Op;
-use crate::isa::lanes::WARP;
+use crate::isa::lanes::{Lanes, WARP};
 
 pub(super) struct Cluster<'r, 'l> {
     pub context: &'r Context<'l>,
@@ -50,12 +50,14 @@ pub(super) struct ClusterBarrier {
 }
 
 impl<'r, 'l> Cluster<'r, 'l> {
+    /// The memory of `registers`, which warps of earlier clusters had, is used again.
     pub fn new(
         context: &'r Context<'l>,
         memory: &'r mut GlobalMemory,
         orders: &'r mut Orders,
         tally: &'r mut Tally,
         released: &'r mut Released,
+        registers: &mut Vec<Vec<Lanes>>,
         number: u32,
     ) -> Self {
         let at = unflatten(number, context.clusters());
@@ -69,14 +71,17 @@ impl<'r, 'l> Cluster<'r, 'l> {
         let blocks: Vec<Block> = (0..context.cluster_blocks()).map(block).collect();
         let kernel = context.kernel;
         let uses_wgmma = kernel.code.iter().any(|instruction| matches!(instruction.op, Op::Wgmma(_)));
-        let warp = |block: usize, index: u32| {
+        let mut warp = |block: usize, index: u32| {
             let lanes = (threads - index * WARP as u32).min(WARP as u32);
             let live = if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 };
-            Warp::new(block, index, live, kernel.registers, kernel.predicates, kernel.local_bytes, uses_wgmma)
+            let mut registers = registers.pop().unwrap_or_default();
+            registers.clear();
+            registers.resize(kernel.registers as usize, [0; WARP]);
+            Warp::new(block, index, live, registers, kernel.predicates, kernel.local_bytes, uses_wgmma)
         };
         let of_block = threads.div_ceil(WARP as u32);
-        let warps: Vec<Warp> =
-            (0..blocks.len()).flat_map(|block| (0..of_block).map(move |index| warp(block, index))).collect();
+        let places = (0..blocks.len()).flat_map(|block| (0..of_block).map(move |index| (block, index)));
+        let warps: Vec<Warp> = places.map(|(block, index)| warp(block, index)).collect();
         orders.set_warps(warps.len() as u32);
         Cluster {
             threads: Threads::new(warps.len(), number),

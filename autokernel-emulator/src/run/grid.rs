@@ -40,14 +40,16 @@ fn run(memory: &mut GlobalMemory, context: &Context<'_>) -> Result<Report, RunEr
     let checks = context.options.checks;
     let mut orders = Orders::new(checks.uninitialised, checks.races);
     let mut tally = Tally::new(context.kernel, context.options.instruction_budget);
-    let mut released = Released::default();
+    let (mut released, mut registers) = (Released::default(), Vec::new());
     for number in 0..context.clusters().iter().product() {
         if orders.are_many() {
             let shadows = memory.allocations_mut().map(|allocation| allocation.shadow.as_mut_slice());
             // Where something was passed on, it still matters which thread did what.
             if released.is_empty() { orders.merge(shadows) } else { orders.collect(shadows) }
         }
-        Cluster::new(context, memory, &mut orders, &mut tally, &mut released, number).run()?;
+        let mut cluster = Cluster::new(context, memory, &mut orders, &mut tally, &mut released, &mut registers, number);
+        cluster.run()?;
+        registers.extend(cluster.warps.into_iter().map(|warp| warp.registers));
     }
     Ok(tally.into_report(context.kernel))
 }

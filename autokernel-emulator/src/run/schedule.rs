@@ -21,7 +21,7 @@ const PATIENCE: usize = 4;
 
 impl Cluster<'_, '_> {
     /// Runs every warp to its end.
-    pub fn run(mut self) -> Result<(), Box<Fault>> {
+    pub fn run(&mut self) -> Result<(), Box<Fault>> {
         let random = self.context.options.seed != 0;
         let (mut turn, mut slices) = (0, 0);
         loop {
@@ -62,7 +62,7 @@ impl Cluster<'_, '_> {
     }
 
     /// Finishes the copies that nothing waits for, as the end of a kernel does.
-    fn end(mut self) -> Result<(), Box<Fault>> {
+    fn end(&mut self) -> Result<(), Box<Fault>> {
         while !self.copies.is_empty() {
             self.finish_a_copy()?;
         }

@@ -136,17 +136,17 @@ impl Warp {
         block: usize,
         index: u32,
         live: u32,
-        registers: u32,
+        registers: Vec<Lanes>,
         predicates: u32,
         local_bytes: u32,
         uses_wgmma: bool,
     ) -> Self {
         let local = local_bytes as usize * WARP;
-        let used = if uses_wgmma { vec![0; registers as usize] } else { Vec::new() };
+        let used = if uses_wgmma { vec![0; registers.len()] } else { Vec::new() };
         Warp {
             block,
             index,
-            registers: vec![[0; WARP]; registers as usize],
+            registers,
             predicates: vec![0; predicates as usize],
             local: vec![0xa5; local],
             local_written: vec![false; local],
