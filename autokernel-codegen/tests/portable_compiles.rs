@@ -6,6 +6,7 @@ use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::nvcc::{Compiler, Nvcc};
 use autokernel_codegen::problem::{Layout, Problem};
+use rayon::prelude::*;
 
 #[test]
 fn every_image_that_plain_products_carry_for_other_gpus_compiles_without_spills() {
@@ -20,12 +21,13 @@ fn every_image_that_plain_products_carry_for_other_gpus_compiles_without_spills(
         let problem = Problem::matmul(Dtype::Bf16, layout, epilogue.parse().unwrap());
         let images = problem.class().portfolio(arch);
         assert_eq!(images.len(), 6);
-        for schedule in images {
-            let image = compiler.compile(&problem.emit(&schedule).unwrap().0, arch);
+        // nvcc takes one core.
+        images.par_iter().for_each(|schedule| {
+            let image = compiler.compile(&problem.emit(schedule).unwrap().0, arch);
             let image = image.unwrap_or_else(|error| panic!("{problem} by {schedule} for {arch}: {error}"));
             let bytes = |path: &Path| std::fs::metadata(path).unwrap().len() >> 10;
             let (ptx, cubin) = (bytes(&image.ptx), bytes(&image.cubin));
             println!("{schedule} for {arch}: {} registers, {ptx} and {cubin} KiB", image.report.registers);
-        }
+        });
     }
 }
