@@ -126,7 +126,7 @@ fn schedules_of_bodies_on_keys_that_the_device_locates_compile_without_spills() 
 }
 
 /// Ordinarily one of so many schedules is compiled, of another problem another.
-const SAMPLE: usize = 4;
+const SAMPLE: usize = 8;
 
 /// What each kernel carries where nothing was tuned.
 fn compile(problems: &[Problem], arch: Arch) {
