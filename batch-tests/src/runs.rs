@@ -25,6 +25,8 @@ pub struct Run {
     pub arch: Arch,
     /// How.
     pub schedule: Schedule,
+    /// Of each problem they count from another on, so that each `n`th of all are not of the same kinds for every problem.
+    pub number: usize,
     seed: u64,
 }
 
@@ -36,7 +38,8 @@ pub fn runs() -> Vec<Run> {
     let mut rng = StdRng::seed_from_u64(settings::number("AUTOKERNEL_SEED", 11));
     let only = std::env::var("AUTOKERNEL_KERNEL").ok();
     let mut runs = Vec::new();
-    for kernel in catalogue().into_iter().filter(|kernel| only.as_ref().is_none_or(|only| only == kernel.name)) {
+    let kernels = catalogue().into_iter().filter(|kernel| only.as_ref().is_none_or(|only| only == kernel.name));
+    for (first, kernel) in kernels.enumerate() {
         let problem = kernel.problem();
         let products = problem.class().products();
         let mut kinds = every_kind(problem.input, products);
@@ -46,7 +49,7 @@ pub fn runs() -> Vec<Run> {
         if problem.weights.is_some() {
             kinds.extend(of_weights(products));
         }
-        for (arch, schedule) in kinds {
+        for (number, (arch, schedule)) in (first..).zip(kinds) {
             // Rules of a family say nothing of what it does not multiply.
             if !problem::Problem::from(problem.clone()).class().families(arch).contains(&schedule.family()) {
                 continue;
@@ -55,7 +58,7 @@ pub fn runs() -> Vec<Run> {
                 assert!(refused_by(&problem).contains(&broken.rule), "{schedule}: {broken}");
                 continue;
             }
-            runs.push(Run { problem: problem.clone(), arch, schedule, seed: rng.random() });
+            runs.push(Run { problem: problem.clone(), arch, schedule, number, seed: rng.random() });
         }
     }
     runs

@@ -11,6 +11,11 @@ pub fn number(name: &str, default: u64) -> u64 {
     }
 }
 
+/// Of a long list a test takes one of so many: ordinarily of `every`, with `AUTOKERNEL_SOAK=1` (`cargo xtask soak`) each.
+pub fn one_of(every: usize) -> usize {
+    if std::env::var_os("AUTOKERNEL_SOAK").is_some() { 1 } else { every }
+}
+
 /// The shapes that the environment lists under `name`, as `16x8192x8192,4096x4096x4096`; none where it says nothing.
 ///
 /// # Panics

@@ -7,8 +7,9 @@ use anyhow::{Result, bail};
 
 use crate::{cargo, shell};
 
-/// What lengthens the tests: every image of a portfolio with bodies and of attention, two products in every mode, and of the emulator every
-/// mutant of our headers and many orders of events, a million changed programs, and a sample of the space of schedules.
+/// What lengthens the tests: every image of a portfolio with bodies and of attention, bodies in every mode, batches by every kind of
+/// schedule, and of the emulator every mutant of our headers, many orders of events, a million changed programs, and a sample of the space
+/// of schedules.
 const LENGTHS: [(&str, &str); 3] =
     [("AUTOKERNEL_SOAK", "1"), ("AUTOKERNEL_FUZZ", "1000000"), ("AUTOKERNEL_SCHEDULES", "150")];
 
@@ -48,6 +49,9 @@ pub fn run(root: &Path) -> Result<()> {
     let mut command = cargo::command(root);
     command.args(["test", "--package", "gpu-tests", "--test", "declared_bodies"]).envs(LENGTHS);
     passes(&mut command, "a body gives something else in a mode of its schedule, see above")?;
+    let mut command = cargo::command(root);
+    command.args(["test", "--package", "batch-tests", "--test", "schedules"]).envs(LENGTHS);
+    passes(&mut command, "a batch gives something else by a kind of schedule, see above")?;
     let mut command = cargo::command(root);
     command.args(["test", "--package", "random-bodies", "--no-fail-fast", "--", "--nocapture"]).envs(BODIES);
     passes(&mut command, "a random body is wrong, see above; the command that is named there repeats it")?;
