@@ -1,7 +1,7 @@
 //! Attention: every mask, ragged lengths, shared heads, both layouts, against fp64.
 
 use crate::support::attention::{Compiled, Variation};
-use crate::support::compile::{Change, Compiler};
+use crate::support::compile::{Change, Compiler, mutant};
 use crate::support::sample::sample_mutants;
 use autokernel_codegen::attention::plan::Sizes;
 use autokernel_codegen::attention::sequences::Sequences;
@@ -293,7 +293,7 @@ fn what_a_careless_edit_of_bounds_breaks_is_noticed() {
             ),
         ),
     ];
-    for (cap, change) in mutants {
+    for (cap, change) in sample_mutants(mutants, 3, |(_, change)| *change) {
         let schedule = Sm90Schedule { exp_by_fma: 4, ..SCHEDULE };
         let compiled = Compiled::changed(&compiler, &bounded(cap), schedule, Some(change)).unwrap();
         let of_values = 2f64.powi(54);
@@ -387,10 +387,6 @@ const MUTANTS: [Change<'_>; 10] = [
     mutant("attention_keys.cuh", "min(keys, query + offset + 1)", "min(keys, query + offset + 2)"),
 ];
 
-const fn mutant(file: &'static str, before: &'static str, after: &'static str) -> Change<'static> {
-    Change { file, before, after }
-}
-
 /// Of what bodies and their weights are computed with: of eight exponentials by FMA so many, without any shifts move seldom.
 const MUTANTS_OF_BODIES: [(u32, Change<'_>); 13] = [
     (0, mutant("sm90_attention_multiplier.cuh", "if constexpr (G::kSteps) softmax.descend();", "")),
@@ -437,7 +433,7 @@ fn what_a_careless_edit_of_bodies_breaks_is_noticed() {
 fn what_a_careless_edit_breaks_is_noticed() {
     let Some(compiler) = Compiler::find("what_a_careless_edit_breaks_is_noticed") else { return };
     let problem = Problem { causal: true, ..plain() };
-    for change in MUTANTS {
+    for change in sample_mutants(MUTANTS, 3, |change| *change) {
         let compiled = Compiled::changed(&compiler, &problem, SCHEDULE, Some(change)).unwrap();
         let noticed = (0..).zip(SIZES).any(|(seed, sizes)| compiled.run(sizes, Variation::numbered(seed)).is_err());
         assert!(noticed, "{change:?}");

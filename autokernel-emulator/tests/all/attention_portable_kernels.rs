@@ -3,7 +3,8 @@
 use super::attention_kernels::{self, bodies, capped, check_at, hidden, plain, relative, vanished};
 use super::attention_sharing_kernels::{self, of};
 use crate::support::attention::{Compiled, Variation};
-use crate::support::compile::{Change, Compiler};
+use crate::support::compile::{Change, Compiler, mutant};
+use crate::support::sample::sample_mutants;
 use autokernel_codegen::attention::plan::Sizes;
 use autokernel_codegen::attention::sequences::Keys;
 use autokernel_codegen::attention::{Problem, Sm80Schedule};
@@ -125,15 +126,11 @@ const MUTANTS: [(Sm80Schedule, Change<'_>); 9] = [
     ),
 ];
 
-const fn mutant(file: &'static str, before: &'static str, after: &'static str) -> Change<'static> {
-    Change { file, before, after }
-}
-
 #[test]
 fn what_a_careless_edit_of_the_portable_family_breaks_is_noticed() {
     let test = "what_a_careless_edit_of_the_portable_family_breaks_is_noticed";
     let Some(compiler) = Compiler::find(test) else { return };
-    for (schedule, change) in MUTANTS {
+    for (schedule, change) in sample_mutants(MUTANTS, 3, |(_, change)| *change) {
         let (problem, sizes) = match schedule.share_keys {
             false => (Problem { causal: true, ..plain() }, attention_kernels::SIZES),
             true => (of(false, Keys::Paged(16)), attention_sharing_kernels::SIZES),

@@ -2,7 +2,7 @@
 
 use super::attention_kernels::{bodies, check_at, hidden};
 use crate::support::attention::{Compiled, Variation};
-use crate::support::compile::{Change, Compiler};
+use crate::support::compile::{Change, Compiler, mutant};
 use crate::support::sample::sample_mutants;
 use autokernel_codegen::attention::plan::Sizes;
 use autokernel_codegen::attention::sequences::{Keys, Sequences};
@@ -179,7 +179,3 @@ const MUTANTS_OF_WHOLE: [Change<'_>; 2] = [
     mutant("attention_shares.cuh", "cut(each * args.batch, ", "cut(each, "),
     mutant("attention_shares.cuh", "begin - number * each", "begin"),
 ];
-
-const fn mutant(file: &'static str, before: &'static str, after: &'static str) -> Change<'static> {
-    Change { file, before, after }
-}

@@ -2,8 +2,9 @@
 
 use crate::support::arguments;
 use crate::support::case::SM90;
-use crate::support::compile::{Change, Compiler};
+use crate::support::compile::{Change, Compiler, mutant};
 use crate::support::host::{Matrix, Shape, allocate, download, product, rounded, shape};
+use crate::support::sample::sample_mutants;
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::KernelSource;
@@ -156,15 +157,14 @@ fn the_reference_scales_blocks_of_an_element_and_of_its_partner() {
 }
 
 /// One of these alone proves nothing of a schedule: some value or fault must tell each change of the kernel.
-fn tells(test: &str, form: Form, schedule: Sm90Schedule, change: (&str, &str, &str)) {
+fn tells(test: &str, form: Form, schedule: Sm90Schedule, change: Change<'_>) {
     let Some(compiler) = Compiler::find(test) else { return };
-    let (schedule, (file, before, after)) = (Schedule::Sm90(schedule), change);
-    let compiled = compiled(&compiler, form, &schedule, Some(Change { file, before, after }));
+    let compiled = compiled(&compiler, form, &Schedule::Sm90(schedule), Some(change));
     let is_told = (0..).zip(SHAPES).any(|(seed, (m, n, k))| match run(form, &compiled, shape(m, n, k), seed) {
         Ok((got, expected)) => got != expected,
         Err(_) => true,
     });
-    assert!(is_told, "`{after}` in place of `{before}` changes nothing that is seen");
+    assert!(is_told, "{change:?} changes nothing that is seen");
 }
 
 macro_rules! forms {
@@ -210,19 +210,19 @@ fn scales_of_the_wrong_row_block_or_column_are_told() {
     let of_columns = Sm90Schedule { tile_n: 256, stages: 3, ..PAIR };
     let split = Sm90Schedule { splits: true, split_k: 2, ..PAIR };
     let changes = [
-        (ONE, SM90, (FILE, "row + 8 * lower, i)", "row, i)")),
-        (ONE, SM90, (FILE, "(number * kAtOnce + i)", "number * kAtOnce")),
-        (TWO, of_columns, (FILE, "column / G::kColumns * G::kScalesOfProduct + ", "")),
-        (ONE, of_columns, (FILE, " + column % G::kColumns / kBlock", "")),
-        (ONE, SWAPPED, (FILE, "lane % 4 * 2 + odd, i)", "lane % 4 * 2, i)")),
-        (ONE, SWAPPED, (FILE, "return rows[sum / 4][sum % 2]", "return rows[0][sum % 2]")),
-        (ONE, SM90, (PRODUCER, "column / kBlock + number", "number")),
-        (ONE, SM90, (PRODUCER, "n_block * ld[product] + k_block + i", "n_block * ld[product] + i")),
-        (ONE, SM90, (PRODUCER, "full, four, origin.m);", "full, four, 0);")),
-        (ONE, SM90, (FILE, "number * kAtOnce + first)", "first)")),
-        (ONE, split, (FILE, "number * kAtOnce + first)", "number * kAtOnce)")),
+        (ONE, SM90, mutant(FILE, "row + 8 * lower, i)", "row, i)")),
+        (ONE, SM90, mutant(FILE, "(number * kAtOnce + i)", "number * kAtOnce")),
+        (TWO, of_columns, mutant(FILE, "column / G::kColumns * G::kScalesOfProduct + ", "")),
+        (ONE, of_columns, mutant(FILE, " + column % G::kColumns / kBlock", "")),
+        (ONE, SWAPPED, mutant(FILE, "lane % 4 * 2 + odd, i)", "lane % 4 * 2, i)")),
+        (ONE, SWAPPED, mutant(FILE, "return rows[sum / 4][sum % 2]", "return rows[0][sum % 2]")),
+        (ONE, SM90, mutant(PRODUCER, "column / kBlock + number", "number")),
+        (ONE, SM90, mutant(PRODUCER, "n_block * ld[product] + k_block + i", "n_block * ld[product] + i")),
+        (ONE, SM90, mutant(PRODUCER, "full, four, origin.m);", "full, four, 0);")),
+        (ONE, SM90, mutant(FILE, "number * kAtOnce + first)", "first)")),
+        (ONE, split, mutant(FILE, "number * kAtOnce + first)", "number * kAtOnce)")),
     ];
-    for (form, schedule, change) in changes {
+    for (form, schedule, change) in sample_mutants(changes, 3, |(.., change)| *change) {
         tells(test, form, schedule, change);
     }
 }
@@ -232,14 +232,14 @@ fn a_slot_that_is_written_too_early_or_read_too_late_is_told() {
     let test = "block_scales_kernels::a_slot_that_is_written_too_early_or_read_too_late_is_told";
     let high = Sm90Schedule { tile_m: 256, stages: 3, ..PAIR };
     let changes = [
-        (ONE, SM90, (PRODUCER, "ptx::mbarrier_wait(shared.empty(stage), cursor.parity ^ 1);", "")),
-        (ONE, SM90, (PRODUCER, "        slots.advance();\n", "")),
-        (ONE, SM90, (FILE, "    wait_for_stage(shared, cursor);\n", "")),
-        (ONE, SM90, (FILE, "      ptx::wgmma_wait<1>();\n", "")),
-        (ONE, high, (FILE, "        ptx::wgmma_wait<0>();\n        stages", "        stages")),
-        (ONE, SM90, (FILE, "__syncwarp();  // whichever", "// whichever")),
+        (ONE, SM90, mutant(PRODUCER, "ptx::mbarrier_wait(shared.empty(stage), cursor.parity ^ 1);", "")),
+        (ONE, SM90, mutant(PRODUCER, "        slots.advance();\n", "")),
+        (ONE, SM90, mutant(FILE, "    wait_for_stage(shared, cursor);\n", "")),
+        (ONE, SM90, mutant(FILE, "      ptx::wgmma_wait<1>();\n", "")),
+        (ONE, high, mutant(FILE, "        ptx::wgmma_wait<0>();\n        stages", "        stages")),
+        (ONE, SM90, mutant(FILE, "__syncwarp();  // whichever", "// whichever")),
     ];
-    for (form, schedule, change) in changes {
+    for (form, schedule, change) in sample_mutants(changes, 3, |(.., change)| *change) {
         tells(test, form, schedule, change);
     }
 }

@@ -18,6 +18,11 @@ pub struct Change<'a> {
     pub after: &'a str,
 }
 
+/// A mistake in a header.
+pub const fn mutant(file: &'static str, before: &'static str, after: &'static str) -> Change<'static> {
+    Change { file, before, after }
+}
+
 /// nvcc, where there is one.
 #[derive(Clone)]
 pub struct Compiler {
