@@ -5,6 +5,7 @@ use crate::support::arguments;
 use crate::support::case::{SM80, SM90};
 use crate::support::compile::{Change, Compiler};
 use crate::support::host::{Matrix, Shape, allocate, download, product, shape};
+use crate::support::sample::sample_mutants;
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype::{Bf16, F32};
 use autokernel_codegen::emit::KernelSource;
@@ -242,10 +243,10 @@ fn every_mistake_in_what_partners_see_shows() {
     let Some(compiler) = Compiler::find("every_mistake_in_what_partners_see_shows") else { return };
     let (source, schedule) = (one(HALVES), Schedule::Sm90(SM90));
     let (kernel, plan) = emit::kernel(&problem(&source), &schedule);
-    for (file, before, after) in MUTANTS {
-        let change = Change { file, before, after };
+    let changes = MUTANTS.map(|(file, before, after)| Change { file, before, after });
+    for change in sample_mutants(changes, 2, |change| *change) {
         let module = Module::parse(&compiler.ptx(&kernel, Arch::SM_90A, Some(change)).unwrap()).unwrap();
         let told = check_shapes(&source, (&kernel, &plan), &module, Arch::SM_90A);
-        assert!(told.is_err(), "nothing shows `{after}` in the place of `{before}` of {file}");
+        assert!(told.is_err(), "nothing shows {change:?}");
     }
 }
