@@ -37,7 +37,8 @@ impl Datasheet {
     /// The datasheet that a person means by `name`: its key, or a driver's name, whatever the case and the blanks.
     pub fn find(name: &str) -> Option<&'static Self> {
         let plain = |text: &str| text.to_lowercase().replace([' ', '-', '_'], "");
-        Self::ALL.iter().find(|sheet| plain(sheet.key) == plain(name)).or_else(|| Self::of_driver_name(name))
+        let wanted = plain(name);
+        Self::ALL.iter().find(|sheet| plain(sheet.key) == wanted).or_else(|| Self::of_driver_name(name))
     }
 }
 
