@@ -97,6 +97,21 @@ fn schedules_of_packed_sequences_compile_without_spills() {
     compile(&all.collect::<Vec<_>>(), Arch::SM_90A);
 }
 
+/// Many queries on a cache, whole and packed.
+#[test]
+fn schedules_of_caches_compile_without_spills() {
+    let all = problems(&[64, 128]).into_iter().filter(|problem| problem.window.is_none());
+    let on_caches = all.flat_map(|problem| {
+        CACHES.map(|keys| {
+            let sequences = Sequences { packed_queries: problem.causal, keys };
+            Problem { sequences, log_sum_exp: problem.score.is_some(), ..problem.clone() }
+        })
+    });
+    compile(&on_caches.collect::<Vec<_>>(), Arch::SM_90A);
+}
+
+const CACHES: [Keys; 1] = [Keys::Counted];
+
 /// With the logarithm of each sum, and where the device knows where sequences lie.
 #[test]
 fn schedules_of_the_portable_family_compile_without_spills() {

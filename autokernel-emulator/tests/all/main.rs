@@ -4,6 +4,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod attention_cache_kernels;
 mod attention_kernels;
 mod attention_packed_kernels;
 mod attention_portable_kernels;

@@ -58,23 +58,27 @@ pub struct Image {
 
 /// What a kernel carries where nothing was tuned: for long sequences, for short ones where their tiles are other, for fewer
 /// queries than a warpgroup takes, and for few on many keys. Packed sequences, whose lengths are mixed, were not seen to gain by tiles for the
-/// longest, nor by those for fewer than a warpgroup's. Where the device knows the lengths of others, for few queries and for many.
+/// longest, nor by those for fewer than a warpgroup's; nor have others of which the device knows the lengths such. Keys of caches are mostly many for
+/// few queries, whose tile comes first there.
 pub fn portfolio(class: &Class) -> Vec<Sm90Schedule> {
     let few = Sm90Schedule::few_for(class);
-    let is_packed = class.sequences.are_packed();
-    if !class.sequences.are_whole() && !is_packed {
+    let sequences = class.sequences;
+    if matches!(sequences.keys, Keys::Paged(_)) {
         return valid(class, [Some(few), Some(Sm90Schedule::many_for(class))]);
     }
-    let (long, moving) = (Sm90Schedule::default_for(class), Sm90Schedule::moving_for(class));
+    let (long, moving) = (Sm90Schedule::whole_for(class), Sm90Schedule::moving_for(class));
     let other = match class.head_dim.max(class.value_dim) {
         0..=64 => Some((128, long.exp_by_fma)),
         97..=128 if class.may_stay_within() => Some((128, moving.exp_by_fma)),
-        97..=128 if !is_packed => Some((176, moving.exp_by_fma)),
+        97..=128 if sequences.are_whole() => Some((176, moving.exp_by_fma)),
         _ => None,
     };
     let other = other.map(|(tile_keys, exp_by_fma)| Sm90Schedule { consumers: 2, tile_keys, exp_by_fma, ..moving });
-    let short = (!is_packed).then_some(Sm90Schedule { consumers: 1, ping_pong: false, ..moving });
-    valid(class, [Some(long), other, short, Some(few)])
+    let short = sequences.are_whole().then_some(Sm90Schedule { consumers: 1, ping_pong: false, ..moving });
+    match sequences.are_whole() || sequences.are_packed() {
+        true => valid(class, [Some(long), other, short, Some(few)]),
+        false => valid(class, [Some(few), Some(long), other]),
+    }
 }
 
 fn valid<const N: usize>(class: &Class, schedules: [Option<Sm90Schedule>; N]) -> Vec<Sm90Schedule> {
@@ -371,6 +375,28 @@ mod tests {
             let best = portfolio(&class).into_iter().min_by(|a, b| ms(a).total_cmp(&ms(b))).unwrap();
             let behind = 1.0 - tflops[best.consumers as usize - 2] / tflops[0].max(tflops[1]);
             assert!(!best.share_keys && behind < 0.04, "{causal} {batch}: {best}");
+        }
+    }
+
+    #[test]
+    fn many_queries_on_a_cache_get_tiles_of_one_head_and_few_share_keys() {
+        for packed_queries in [false, true] {
+            let class = Class { sequences: Sequences { packed_queries, keys: Keys::Counted }, ..class(128, true) };
+            let shares = |batch, queries, keys| {
+                let queries = if packed_queries { batch * queries } else { queries };
+                let extents = Sizes { batch, heads: 32, groups: 8, queries, keys }.extents(&class);
+                let ms = |schedule: &Sm90Schedule| {
+                    Image { class: class.clone(), window: None, schedule: (*schedule).into(), machine: H200 }
+                        .predicted_ms(&extents)
+                };
+                portfolio(&class).into_iter().min_by(|a, b| ms(a).total_cmp(&ms(b))).unwrap().share_keys
+            };
+            for (batch, queries, keys) in [(1, 1, 8192), (16, 1, 8192), (64, 4, 4096)] {
+                assert!(shares(batch, queries, keys), "{batch} {queries} {keys}");
+            }
+            for (batch, queries, keys) in [(8, 512, 4096), (32, 128, 2048), (1, 2048, 8192)] {
+                assert!(!shares(batch, queries, keys), "{batch} {queries} {keys}");
+            }
         }
     }
 

@@ -61,6 +61,24 @@ __device__ __forceinline__ Sequence sequence_at(const Args& args, int number, Re
   return of;
 }
 
+// Whether keys and values have elements, without which they have no tensor map. Of a cache in pages arguments say it: how many there
+// are, or whether there are any.
+template <typename Sequences, typename Args>
+__device__ __forceinline__ bool are_mapped(const Args& args) {
+  if constexpr (Sequences::kKeys == Keys::kPaged) return args.key_pages != 0 && args.value_pages != 0;
+  return args.keys != 0;
+}
+
+// A cache without pages has no keys, whatever lengths say.
+template <typename Sequences, typename Args, typename Reading = ForGood>
+__device__ __forceinline__ Sequence located(const Args& args, int number, Reading reading = {}) {
+  Sequence of = sequence_at<Sequences>(args, number, reading);
+  if constexpr (Sequences::kKeys == Keys::kPaged) {
+    if (!are_mapped<Sequences>(args)) of.keys = 0;
+  }
+  return of;
+}
+
 // Where a row lies in `q` and `out`, in elements.
 template <typename Sequences>
 struct RowOf {

@@ -17,14 +17,14 @@ impl Sm90Schedule {
         if sequences.are_whole() || sequences.are_packed() { Self::whole_for(class) } else { Self::few_for(class) }
     }
 
-    /// For many queries of sequences that the tensors say, or that are packed. Where nothing waits for a largest score, three consumers hide what a cap costs.
+    /// For many queries of sequences. Where nothing waits for a largest score, three consumers hide what a cap costs.
     pub fn whole_for(class: &Class) -> Self {
         let moving = Self::moving_for(class);
         if !class.may_stay_within() {
             return moving;
         }
         let within = match class.head_dim.max(class.value_dim) {
-            0..=64 if class.sequences.are_packed() => {
+            0..=64 if !class.sequences.are_whole() => {
                 Sm90Schedule { consumers: 3, tile_keys: 128, exp_by_fma: 0, ..moving }
             }
             0..=64 => Sm90Schedule { exp_by_fma: 3, ..moving },
@@ -47,7 +47,7 @@ impl Sm90Schedule {
         Sm90Schedule { consumers, tile_keys, stages: 2, ping_pong, share_keys: false, exp_by_fma }.fitted(class)
     }
 
-    /// For many queries of sequences whose lengths the device knows.
+    /// For many queries of sequences whose lengths the device knows, by blocks that share keys.
     pub fn many_for(class: &Class) -> Self {
         let whole = Self::moving_for(&Class { sequences: Sequences::default(), ..class.clone() });
         Sm90Schedule { share_keys: true, ..whole }.fitted(class)

@@ -15,13 +15,13 @@ use crate::source::{Constant, boolean, int};
 const COUNTERS: u8 = 0;
 const COUNTERS_OF_BLOCK: Buffer = Buffer::of_block(8, Contents::Zeros);
 
-/// The launch of the kernel called `symbol`: blocks that stay and draw tiles, or blocks that share the keys of all. Of packed sequences
+/// The launch of the kernel called `symbol`: blocks that stay and draw tiles, or blocks that share the keys of all. Of packed queries
 /// the device alone knows how many tiles there are, which is at most one for each row.
 pub fn plan(class: &Class, schedule: &Sm90Schedule, symbol: String) -> LaunchPlan {
     if schedule.share_keys {
         return sharing_keys(class, schedule, symbol);
     }
-    let step = if class.sequences.are_packed() { 1 } else { schedule.tile_queries() };
+    let step = if class.sequences.packed_queries { 1 } else { schedule.tile_queries() };
     let axes = Operands { class }.rows().map(|dim| Axis { dim, step: if dim == QUERIES { step } else { 1 } }).collect();
     let kernel = KernelStep {
         symbol,

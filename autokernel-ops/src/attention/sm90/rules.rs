@@ -9,6 +9,7 @@ use super::schedule::Sm90Schedule as S;
 use crate::attention::dims::{self, DIM_STEP};
 use crate::attention::panel::{PANEL, ROW_BYTES};
 use crate::attention::problem::{Class, ScoreClass};
+use crate::attention::sequences::Keys;
 use crate::attention::sharing::VERDICT_BYTES;
 use crate::rule::{self, BrokenRule, Rule};
 
@@ -18,10 +19,10 @@ pub const ROWS_OF_CONSUMER: u32 = 64;
 pub const EXP_BY_FMA: RangeInclusive<u32> = 0..=4;
 const WARPGROUP_THREADS: u32 = 128;
 const BARRIER_BYTES: u32 = 8;
-/// Tiles that the producer is ahead, and what it tells of one: its number, or of packed sequences all of it.
+/// Tiles that the producer is ahead, and what it tells of one: its number, or where the device alone knows how long sequences are all of it.
 const SLOTS: u32 = 2;
 const SLOT_BYTES: u32 = 4;
-const PACKED_SLOT_BYTES: u32 = 32;
+const LOCATED_SLOT_BYTES: u32 = 32;
 /// What aligns the first panel.
 const ATOM_BYTES: u32 = 1024;
 const MAX_SHARED_BYTES: u32 = Multiprocessor::HOPPER.shared_bytes_per_block;
@@ -132,7 +133,7 @@ impl S {
         let stage = self.tile_keys * (panels(class.head_dim) + panels(class.value_dim));
         let barriers = (self.consumers + 2 * self.stages + SLOTS) * 2 * BARRIER_BYTES;
         let verdicts = if self.share_keys { self.consumers * VERDICT_BYTES } else { 0 };
-        let slot = if self.finds_tiles(class) { PACKED_SLOT_BYTES } else { SLOT_BYTES };
+        let slot = if self.finds_tiles(class) { LOCATED_SLOT_BYTES } else { SLOT_BYTES };
         queries + self.stages * stage + barriers + SLOTS * slot + ATOM_BYTES + verdicts
     }
 
@@ -195,15 +196,15 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "exp_by_fma",
         words: "exp_by_fma is 0, 1, 2, 3 or 4; where scores have bounds not 4 if value_dim is above 64 and tile_keys 128 or more, and 0 \
-                if three consumers have no share_keys and sequences are packed",
+                if three consumers have no share_keys and device memory says how long sequences are",
         holds: |s, class, _| EXP_BY_FMA.contains(&s.exp_by_fma) && !s.exponentials_spill(class),
         reason: |s, _, _| format!("{} of eight exponentials; take 0 to 4, or beside bounds 0 to 3, or 0", s.exp_by_fma),
     },
     Rule {
         name: "lengths_share_keys",
-        words: "share_keys where device memory says how long sequences are, unless queries and keys are packed",
-        holds: |s, class, _| s.share_keys || class.sequences.are_whole() || class.sequences.are_packed(),
-        reason: |_, _, _| "how many keys there are the device alone knows; set share_keys".to_owned(),
+        words: "share_keys where keys are in pages",
+        holds: |s, class, _| s.share_keys || !matches!(class.sequences.keys, Keys::Paged(_)),
+        reason: |_, _, _| "pages are looked up where keys are shared alone; set share_keys".to_owned(),
     },
     Rule {
         name: "shared_memory",

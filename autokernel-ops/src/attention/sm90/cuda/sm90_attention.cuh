@@ -20,7 +20,7 @@ struct Attention {
     const int warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / kWarpgroupSize, 0);
     if (threadIdx.x == 0) {
       ptx::prefetch_tensor_map(args.q_map);
-      if (args.keys != 0) {  // else there are no maps
+      if (are_mapped<Sequences>(args)) {
         ptx::prefetch_tensor_map(args.k_map);
         ptx::prefetch_tensor_map(args.v_map);
       }

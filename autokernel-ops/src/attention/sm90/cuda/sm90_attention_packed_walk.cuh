@@ -1,4 +1,4 @@
-// How blocks walk over the tiles of packed sequences, of which the device alone knows how many there are.
+// How blocks walk over the tiles of sequences of which the device alone knows how long they are, and so how many tiles there are.
 #pragma once
 
 #include "attention_scan.cuh"
@@ -6,7 +6,7 @@
 
 namespace autokernel::attention {
 
-// The tiles of packed sequences: those of the first sequence, then those of the next. Of a whole warp, which asks for larger numbers from
+// The tiles of such sequences: those of the first sequence, then those of the next. Of a whole warp, which asks for larger numbers from
 // time to time: what lies before the sequences that it looks at it has left behind.
 template <typename G>
 struct PackedTiles {
@@ -39,7 +39,7 @@ struct PackedTiles {
  private:
   template <typename Args>
   __device__ __forceinline__ static Tiles<G> tiles_of(const Args& args, int number) {
-    return Tiles<G>(args, sequence_at<Sequences>(args, number), 1);
+    return Tiles<G>(args, located<Sequences>(args, number), 1);
   }
   template <typename Args>
   __device__ __forceinline__ static Window window_at(const Args& args, int first) {
@@ -50,7 +50,7 @@ struct PackedTiles {
 // The producer's warp finds tiles, and consumers are told all that they need of one.
 template <typename G>
 struct Walk<G, false> {
-  static_assert(G::Sequences::kPackedQueries && G::Sequences::kKeys == Keys::kPacked, "lengths_share_keys");
+  static_assert(G::Sequences::kKeys != Keys::kPaged, "lengths_share_keys");
   static constexpr int kLeaders = kWarpSize;
   static constexpr int kNoSequence = -1;
 

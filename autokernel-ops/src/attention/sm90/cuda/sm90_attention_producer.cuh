@@ -10,7 +10,10 @@ namespace autokernel::attention {
 
 template <typename G>
 struct Producer {
+  using Sequences = typename G::Sequences;
   static constexpr int kThreads = Walk<G>::kLeaders;
+  // Finding tiles takes the registers that addresses of several consumers would.
+  static constexpr int kUnrolled = Sequences::kAreWhole ? G::kConsumers : 1;
 
   Shared<G> shared;
   Walk<G> walk;
@@ -43,15 +46,15 @@ struct Producer {
   template <typename Args>
   __device__ __forceinline__ void load_queries(const Args& args, const Tile& tile) {
     const Barriers barriers = shared.query_barriers();
-#pragma unroll
+#pragma unroll(kUnrolled)
     for (int consumer = 0; consumer < G::kConsumers; ++consumer) {
       ptx::mbarrier_wait(barriers.empty(consumer), query_parity ^ 1);
       ptx::mbarrier_arrive_expect_bytes(barriers.full(consumer), G::kQueryBytes);
       const int row = tile.first_query + consumer * kRowsOfWarpgroup;
 #pragma unroll
       for (int panel = 0; panel < G::kHeadPanels; ++panel) {
-        copy(args.q_map, shared.queries(consumer) + panel * G::kQueryPanelBytes, barriers.full(consumer), panel,
-             tile.sequence.first_query + row, tile.head, tile.sequence);
+        copy<!Sequences::kPackedQueries>(args.q_map, shared.queries(consumer) + panel * G::kQueryPanelBytes, barriers.full(consumer),
+                                         panel, tile.sequence.first_query + row, tile.head, tile.sequence);
       }
     }
     query_parity ^= 1;
@@ -78,16 +81,17 @@ struct Producer {
     ptx::mbarrier_arrive_expect_bytes(full, kPanels * G::kKeyPanelBytes);
 #pragma unroll
     for (int panel = 0; panel < kPanels; ++panel) {
-      copy(map, destination + panel * G::kKeyPanelBytes, full, panel, tile.sequence.first_key + block * G::kTileKeys,
-           tile.key_head, tile.sequence);
+      copy<Sequences::kKeys != Keys::kPacked>(map, destination + panel * G::kKeyPanelBytes, full, panel,
+                                              tile.sequence.first_key + block * G::kTileKeys, tile.key_head, tile.sequence);
     }
     cursor.advance();
   }
 
-  // Rows of packed sequences that lie behind a sequence's last are those of the next.
+  // From a matrix of each sequence, or from one of all: rows behind a sequence's last are those of the next there.
+  template <bool kOfSequence>
   __device__ __forceinline__ static void copy(const TensorMap& map, uint32_t to, uint32_t full, int panel, int row, int head,
                                               const Sequence& sequence) {
-    if constexpr (G::Sequences::kAreWhole) {
+    if constexpr (kOfSequence) {
       ptx::tma_load_4d(map, to, full, panel * kPanel, row, head, sequence.number);
     } else {
       ptx::tma_load_3d(map, to, full, panel * kPanel, row, head);
