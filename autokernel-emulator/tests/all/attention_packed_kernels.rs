@@ -115,7 +115,7 @@ const MUTANTS: [Change<'_>; 13] = [
     mutant("sm90_attention_multiplier.cuh", "if constexpr (G::kClearsValues) clear_values", "if (false) clear_values"),
     mutant("attention_store.cuh", "query(row) < tile.sequence.queries", "query(row) <= tile.sequence.queries"),
     mutant("sm90_attention_producer.cuh", "tile.sequence.first_key + block", "block"),
-    mutant("sm90_attention_producer.cuh", "tile.sequence.first_query + row", "row"),
+    mutant("sm90_attention_query_copies.cuh", "tile.sequence.first_query + row", "row"),
     mutant("sm90_attention_walk.cuh", "ptx::mbarrier_wait(barriers.empty(cursor.stage), cursor.parity ^ 1);", ""),
     mutant("sm90_attention_walk.cuh", "ptx::mbarrier_wait(barriers.full(cursor.stage), cursor.parity);", ""),
     mutant("sm90_attention_packed_walk.cuh", "      __syncwarp();\n", ""),

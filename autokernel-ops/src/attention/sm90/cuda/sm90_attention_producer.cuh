@@ -1,9 +1,8 @@
 // The producer: one thread that has the copy engine bring queries, keys and values.
 #pragma once
 
-#include "ptx/sm90_tma_3d.cuh"
-#include "ptx/sm90_tma_4d.cuh"
 #include "sm90_attention_packed_walk.cuh"
+#include "sm90_attention_query_copies.cuh"
 #include "sm90_attention_walk.cuh"
 
 namespace autokernel::attention {
@@ -12,16 +11,14 @@ template <typename G>
 struct Producer {
   using Sequences = typename G::Sequences;
   static constexpr int kThreads = Walk<G>::kLeaders;
-  // Finding tiles takes the registers that addresses of several consumers would.
-  static constexpr int kUnrolled = Sequences::kAreWhole ? G::kConsumers : 1;
 
   Shared<G> shared;
   Walk<G> walk;
-  uint32_t query_parity = 0;
+  QueryCopies<G> queries;
   Cursor<G::kStages> key_cursor;
   Cursor<G::kStages> value_cursor;
 
-  __device__ __forceinline__ explicit Producer(const Shared<G>& shared) : shared(shared), walk(shared) {}
+  __device__ __forceinline__ explicit Producer(const Shared<G>& shared) : shared(shared), walk(shared), queries(shared) {}
 
   template <typename Args>
   __device__ __forceinline__ void run(const Args& args) {
@@ -35,29 +32,12 @@ struct Producer {
   __device__ __forceinline__ void load(const Args& args, const Tile& tile, const Blocks& blocks) {
     if (blocks.count() == 0) return;
     load_keys(args, tile, blocks.last - 1);
-    load_queries(args, tile);
+    queries.load(args, tile);
     for (int block = blocks.last - 2; block >= blocks.first; --block) {
       load_keys(args, tile, block);
       load_values(args, tile, block + 1);
     }
     load_values(args, tile, blocks.first);
-  }
-
-  template <typename Args>
-  __device__ __forceinline__ void load_queries(const Args& args, const Tile& tile) {
-    const Barriers barriers = shared.query_barriers();
-#pragma unroll(kUnrolled)
-    for (int consumer = 0; consumer < G::kConsumers; ++consumer) {
-      ptx::mbarrier_wait(barriers.empty(consumer), query_parity ^ 1);
-      ptx::mbarrier_arrive_expect_bytes(barriers.full(consumer), G::kQueryBytes);
-      const int row = tile.first_query + consumer * kRowsOfWarpgroup;
-#pragma unroll
-      for (int panel = 0; panel < G::kHeadPanels; ++panel) {
-        copy<!Sequences::kPackedQueries>(args.q_map, shared.queries(consumer) + panel * G::kQueryPanelBytes, barriers.full(consumer),
-                                         panel, tile.sequence.first_query + row, tile.head, tile.sequence);
-      }
-    }
-    query_parity ^= 1;
   }
 
   template <typename Args>
@@ -81,20 +61,17 @@ struct Producer {
     ptx::mbarrier_arrive_expect_bytes(full, kPanels * G::kKeyPanelBytes);
 #pragma unroll
     for (int panel = 0; panel < kPanels; ++panel) {
-      copy<Sequences::kKeys != Keys::kPacked>(map, destination + panel * G::kKeyPanelBytes, full, panel,
-                                              tile.sequence.first_key + block * G::kTileKeys, tile.key_head, tile.sequence);
+      copy(map, destination + panel * G::kKeyPanelBytes, full, panel, tile.sequence.first_key + block * G::kTileKeys, tile);
     }
     cursor.advance();
   }
 
-  // From a matrix of each sequence, or from one of all: rows behind a sequence's last are those of the next there.
-  template <bool kOfSequence>
-  __device__ __forceinline__ static void copy(const TensorMap& map, uint32_t to, uint32_t full, int panel, int row, int head,
-                                              const Sequence& sequence) {
-    if constexpr (kOfSequence) {
-      ptx::tma_load_4d(map, to, full, panel * kPanel, row, head, sequence.number);
+  // Rows of packed keys that lie behind a sequence's last are those of the next.
+  __device__ __forceinline__ static void copy(const TensorMap& map, uint32_t to, uint32_t full, int panel, int row, const Tile& tile) {
+    if constexpr (Sequences::kKeys == Keys::kPacked) {
+      ptx::tma_load_3d(map, to, full, panel * kPanel, row, tile.key_head);
     } else {
-      ptx::tma_load_3d(map, to, full, panel * kPanel, row, head);
+      ptx::tma_load_4d(map, to, full, panel * kPanel, row, tile.key_head, tile.sequence.number);
     }
   }
 };

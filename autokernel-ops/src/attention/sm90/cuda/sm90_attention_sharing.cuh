@@ -51,8 +51,6 @@ struct SharingAttention {
 
  private:
   using Producer = SharingProducer<G>;
-  using Place = typename Producer::Place;
-  using Box = typename Producer::Box;
 
   template <typename Batch>
   __device__ __forceinline__ static Place prefetch(const Args& args, const Shared<G>& shared, const Share<G>& share,

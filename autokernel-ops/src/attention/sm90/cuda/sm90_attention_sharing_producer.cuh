@@ -5,6 +5,7 @@
 #include "ptx/sm90_tma_3d.cuh"
 #include "ptx/sm90_tma_4d.cuh"
 #include "ptx/sm90_tma_prefetch.cuh"
+#include "sm90_attention_boxes.cuh"
 #include "sm90_attention_packed.cuh"
 
 namespace autokernel::attention {
@@ -18,18 +19,6 @@ struct SharingProducer {
   static constexpr int kWarps = kBoxes % kWarpsPerWarpgroup == 0 ? kWarpsPerWarpgroup : 1;
   static constexpr int kBoxesOfWarp = kBoxes / kWarps;
 
-  // Where keys lie: a row, of which sequence or page.
-  struct Box {
-    int row;
-    int matrix;
-  };
-  // The same before the page is known: where the table has it, or that there is none.
-  struct Place {
-    int row;
-    int matrix;
-    const int32_t* page;
-  };
-  static constexpr int kNoPage = -1;
   static constexpr bool kLooksUp = Sequences::kKeys == Keys::kPaged;
 
   Shared<G> shared;
@@ -84,7 +73,7 @@ struct SharingProducer {
 
   // What the table says now, past L1, which may have what it said as a guess.
   __device__ __forceinline__ static Box box_at(const Place& place) {
-    return {place.row, place.page == nullptr ? place.matrix : AsGuess::load(place.page)};
+    return place.box(AsGuess());
   }
 
  private:
@@ -120,12 +109,11 @@ struct SharingProducer {
   }
   template <typename Args, typename Piece>
   __device__ __forceinline__ Place own_place(const Args& args, const Piece& piece, int block) const {
-    return has_box() ? place_at(args, piece, block * G::kTileKeys + own_key()) : Place{};
+    return has_box() ? Place::of<Sequences>(args, piece.sequence, block * G::kTileKeys + own_key()) : Place{};
   }
   template <typename Args, typename Piece>
   __device__ __forceinline__ Box own_box(const Args& args, const Piece& piece, int block) const {
-    const Place place = own_place(args, piece, block);
-    return {place.row, place.page == nullptr ? place.matrix : ForGood::load(place.page)};
+    return own_place(args, piece, block).box(ForGood());
   }
   // Of the block that comes behind that one, where there is one.
   template <typename Args, typename Piece>
@@ -168,17 +156,6 @@ struct SharingProducer {
     }
     __syncwarp();
     cursor.advance();
-  }
-
-  template <typename Args, typename Piece>
-  __device__ __forceinline__ static Place place_at(const Args& args, const Piece& piece, int key) {
-    if constexpr (Sequences::kKeys == Keys::kPaged) {
-      // What lies behind the last key has no page, and arrives as zeros.
-      const int32_t* const pages = static_cast<const int32_t*>(args.table) + piece.sequence.number * args.table_row;
-      return {key % Sequences::kPage, kNoPage, key < piece.sequence.keys ? pages + key / Sequences::kPage : nullptr};
-    } else {
-      return {piece.sequence.first_key + key, piece.sequence.number, nullptr};
-    }
   }
 };
 
