@@ -110,7 +110,7 @@ fn schedules_of_caches_compile_without_spills() {
     compile(&on_caches.collect::<Vec<_>>(), Arch::SM_90A);
 }
 
-const CACHES: [Keys; 1] = [Keys::Counted];
+const CACHES: [Keys; 3] = [Keys::Counted, Keys::Paged(64), Keys::Paged(16)];
 
 /// With the logarithm of each sum, and where the device knows where sequences lie.
 #[test]

@@ -63,6 +63,20 @@ kernels! {
     counted_keys_of_wide_heads_are_right:
         Problem { head_dim: 192, value_dim: 256, scale: 0.1, log_sum_exp: false, ..of(true, Keys::Counted) },
         Sm90Schedule { ping_pong: false, ..SCHEDULE };
+    tiles_on_keys_in_small_pages_are_right: of(false, Keys::Paged(16)), Sm90Schedule { tile_keys: 64, ..SCHEDULE };
+    causal_tiles_on_keys_in_pages_are_right: Problem { causal: true, ..of(false, Keys::Paged(64)) }, SCHEDULE;
+    causal_tiles_of_packed_queries_on_keys_in_small_pages_are_right:
+        Problem { causal: true, ..of(true, Keys::Paged(16)) }, Sm90Schedule { stages: 3, ..SCHEDULE };
+    tiles_of_packed_queries_on_keys_in_pages_larger_than_they_are_right: of(true, Keys::Paged(128)), SCHEDULE;
+    one_consumer_is_right_with_a_window_on_keys_in_pages:
+        Problem { dtype: Dtype::F16, window: Some(50), ..of(true, Keys::Paged(64)) },
+        Sm90Schedule { tile_keys: 64, ..ONE_CONSUMER };
+    pages_and_tiles_that_a_common_part_of_both_divides_are_right:
+        Problem { head_dim: 96, value_dim: 80, causal: true, window: Some(37), ..of(true, Keys::Paged(32)) },
+        Sm90Schedule { tile_keys: 48, ..SCHEDULE };
+    wide_heads_on_keys_in_pages_are_right:
+        Problem { head_dim: 256, value_dim: 128, scale: 0.1, causal: true, ..of(false, Keys::Paged(16)) },
+        Sm90Schedule { ping_pong: false, ..SCHEDULE };
 }
 
 #[test]
@@ -85,4 +99,4 @@ fn launches_behind_one_another_find_the_tiles_of_a_cache() {
     }
 }
 
-const CACHES: [Keys; 1] = [Keys::Counted];
+const CACHES: [Keys; 3] = [Keys::Counted, Keys::Paged(16), Keys::Paged(64)];

@@ -63,9 +63,6 @@ pub struct Image {
 pub fn portfolio(class: &Class) -> Vec<Sm90Schedule> {
     let few = Sm90Schedule::few_for(class);
     let sequences = class.sequences;
-    if matches!(sequences.keys, Keys::Paged(_)) {
-        return valid(class, [Some(few), Some(Sm90Schedule::many_for(class))]);
-    }
     let (long, moving) = (Sm90Schedule::whole_for(class), Sm90Schedule::moving_for(class));
     let other = match class.head_dim.max(class.value_dim) {
         0..=64 => Some((128, long.exp_by_fma)),
@@ -380,8 +377,9 @@ mod tests {
 
     #[test]
     fn many_queries_on_a_cache_get_tiles_of_one_head_and_few_share_keys() {
-        for packed_queries in [false, true] {
-            let class = Class { sequences: Sequences { packed_queries, keys: Keys::Counted }, ..class(128, true) };
+        let caches = [Keys::Counted, Keys::Paged(64)];
+        for (packed_queries, keys) in [false, true].into_iter().flat_map(|packed| caches.map(|keys| (packed, keys))) {
+            let class = Class { sequences: Sequences { packed_queries, keys }, ..class(128, true) };
             let shares = |batch, queries, keys| {
                 let queries = if packed_queries { batch * queries } else { queries };
                 let extents = Sizes { batch, heads: 32, groups: 8, queries, keys }.extents(&class);

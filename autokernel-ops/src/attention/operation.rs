@@ -32,7 +32,7 @@ impl Operation for Problem {
         "sm80/cuda/": "sm80_attention.cuh" "sm80_attention_copies.cuh" "sm80_attention_geometry.cuh" "sm80_attention_multiplier.cuh"
             "sm80_attention_sharing.cuh";
         "sm90/cuda/": "sm90_attention.cuh" "sm90_attention_boxes.cuh" "sm90_attention_consumer.cuh" "sm90_attention_geometry.cuh"
-            "sm90_attention_multiplier.cuh" "sm90_attention_packed.cuh" "sm90_attention_packed_walk.cuh" "sm90_attention_producer.cuh" "sm90_attention_query_copies.cuh" "sm90_attention_sharing.cuh"
+            "sm90_attention_multiplier.cuh" "sm90_attention_packed.cuh" "sm90_attention_packed_walk.cuh" "sm90_attention_paged_producer.cuh" "sm90_attention_producer.cuh" "sm90_attention_query_copies.cuh" "sm90_attention_sharing.cuh"
             "sm90_attention_sharing_consumer.cuh" "sm90_attention_sharing_producer.cuh" "sm90_attention_steps.cuh"
             "sm90_attention_walk.cuh";
     };

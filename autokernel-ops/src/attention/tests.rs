@@ -75,6 +75,12 @@ fn a_kernel_of_packed_sequences_is_as_golden() {
     expect_file!["golden/packed_sm90.cu"].assert_eq(&emitted(&packed()));
 }
 
+#[test]
+fn tiles_of_packed_queries_on_keys_in_pages_are_as_golden() {
+    let cuda = emit::kernel(&paged(), &Sm90Schedule::whole_for(&paged().class())).0.cuda;
+    expect_file!["golden/paged_tiles_sm90.cu"].assert_eq(&cuda);
+}
+
 fn paged() -> Problem {
     let sequences = Sequences { packed_queries: true, keys: Keys::Paged(48) };
     Problem { sequences, log_sum_exp: true, ..causal() }
@@ -318,10 +324,8 @@ fn the_default_keeps_the_rules_for_every_size_of_heads_and_a_family_serves_every
                 assert_eq!(class.check(&schedule, arch), Ok(()), "{class} by {schedule} on {arch}");
             }
         }
-        // The sums of two consumers leave no registers for shares in the widest heads.
         let class = Problem { head_dim, value_dim, ..paged() }.class();
-        let expected = if value_dim <= 224 { 2 } else { 1 };
-        assert_eq!(class.portfolio(Arch::SM_90A).len(), expected, "{class}");
+        assert_eq!(class.portfolio(Arch::SM_90A).len(), 2, "{class}: for few queries and for many");
     }
     let class = plain().class();
     assert_eq!(class.families(Arch::SM_80), [Family::AttentionSm80]);
@@ -393,8 +397,9 @@ fn each_rule_names_the_schedule_that_breaks_it() {
     assert_eq!(broken(Sm90Schedule { tile_keys: 192, ..schedule }), "registers");
     assert_eq!(broken(Sm90Schedule { stages: 4, ..schedule }), "shared_memory");
     let counted = Problem { sequences: Sequences { keys: Keys::Counted, ..Sequences::default() }, ..plain() }.class();
-    assert_eq!(schedule.check(&paged().class(), Arch::SM_90A).unwrap_err().rule, "lengths_share_keys");
-    for class in [packed().class(), counted] {
+    let three = Sm90Schedule { consumers: 3, tile_keys: 48, ..schedule };
+    assert_eq!(three.check(&paged().class(), Arch::SM_90A).unwrap_err().rule, "pages_leave_registers");
+    for class in [packed().class(), counted, paged().class()] {
         assert_eq!(schedule.check(&class, Arch::SM_90A), Ok(()), "tiles are found");
     }
     assert_eq!(broken(Sm90Schedule { exp_by_fma: 5, ..schedule }), "exp_by_fma");

@@ -7,6 +7,7 @@ use super::rules::ROWS_OF_CONSUMER;
 use super::schedule::Sm90Schedule;
 use crate::attention::fields::{self, Operands, field};
 use crate::attention::problem::Class;
+use crate::attention::sequences::Keys;
 use crate::attention::sharing;
 use crate::attention::signature::{K, Q, QUERIES, V};
 use crate::source::{Constant, boolean, int};
@@ -55,12 +56,11 @@ fn sharing_keys(class: &Class, schedule: &Sm90Schedule, symbol: String) -> Launc
 
 fn args(class: &Class, schedule: &Sm90Schedule) -> Vec<Field> {
     let operands = Operands { class };
-    let mut args = vec![
-        fields::map("q_map", Q, ROWS_OF_CONSUMER),
-        fields::map("k_map", K, schedule.tile_keys),
-        fields::map("v_map", V, schedule.tile_keys),
-    ];
+    let rows = class.sequences.box_keys(schedule.tile_keys);
+    let mut args =
+        vec![fields::map("q_map", Q, ROWS_OF_CONSUMER), fields::map("k_map", K, rows), fields::map("v_map", V, rows)];
     args.extend(operands.locators());
+    args.extend(operands.mapped_pages());
     args.extend(operands.results("query"));
     args.extend(operands.of_body());
     args.extend(fields::extents());
@@ -80,8 +80,10 @@ pub fn constants(class: &Class, schedule: &Sm90Schedule) -> Vec<Constant> {
         int("kSharedBytes", schedule.shared_bytes(class)),
         boolean("kSteps", schedule.steps(class)),
     ];
-    if share_keys {
+    if share_keys || matches!(class.sequences.keys, Keys::Paged(_)) {
         constants.push(int("kBoxKeys", class.sequences.box_keys(tile_keys)));
+    }
+    if share_keys {
         constants.push(int("kPartialBytes", sharing::partial_bytes(class, schedule.tile_queries())));
     }
     constants

@@ -201,10 +201,10 @@ pub const RULES: &[Rule<S, Class>] = &[
         reason: |s, _, _| format!("{} of eight exponentials; take 0 to 4, or beside bounds 0 to 3, or 0", s.exp_by_fma),
     },
     Rule {
-        name: "lengths_share_keys",
-        words: "share_keys where keys are in pages",
-        holds: |s, class, _| s.share_keys || !matches!(class.sequences.keys, Keys::Paged(_)),
-        reason: |_, _, _| "pages are looked up where keys are shared alone; set share_keys".to_owned(),
+        name: "pages_leave_registers",
+        words: "consumers is 1 or 2 where keys are in pages, or there is share_keys",
+        holds: |s, class, _| s.share_keys || s.consumers < 3 || !matches!(class.sequences.keys, Keys::Paged(_)),
+        reason: |_, _, _| "three consumers leave no registers to look up pages; take 2, or share_keys".to_owned(),
     },
     Rule {
         name: "shared_memory",

@@ -18,7 +18,7 @@ schedule! {
         ping_pong: bool, "`false`, `true`; `false` with one consumer", "true up to 128 elements a head.";
         /// Whether all blocks of the grid share the keys of all tiles evenly, and put together what each saw of a tile.
         /// The rows of a tile are then queries, each with all heads that share keys.
-        share_keys: bool = 0, "`false`, `true`; `true` where keys are in pages",
+        share_keys: bool = 0, "`false`, `true`; `true` where three consumers read keys in pages",
         "true for few queries on many keys.";
         /// Of eight exponentials, those that are computed by multiplications and additions, and not by the special-function unit.
         exp_by_fma: u32 = 0, "0, 1, 2, 3, 4", "0; 1 or 2 where a body calls a function for each score.";

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sm90_attention_consumer.cuh"
+#include "sm90_attention_paged_producer.cuh"
 #include "sm90_attention_producer.cuh"
 
 namespace autokernel::attention {

@@ -38,6 +38,7 @@ template <typename P, typename Q, typename S>
 struct Geometry {
   using Problem = P;
   using Sequences = Q;
+  using Schedule = S;
   using Input = typename Problem::Input;
   static_assert(sizeof(Input) == 2, "attention multiplies 16-bit elements");
 

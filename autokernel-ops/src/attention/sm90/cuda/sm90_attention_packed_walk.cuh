@@ -50,15 +50,15 @@ struct PackedTiles {
 // The producer's warp finds tiles, and consumers are told all that they need of one.
 template <typename G>
 struct Walk<G, false> {
-  static_assert(G::Sequences::kKeys != Keys::kPaged, "lengths_share_keys");
   static constexpr int kLeaders = kWarpSize;
   static constexpr int kNoSequence = -1;
+  static constexpr bool kAllLoad = G::Sequences::kKeys == Keys::kPaged;  // lanes of the producer, and not its first alone
 
   Slots<G> slots;
 
   __device__ __forceinline__ explicit Walk(const Shared<G>& shared) : slots(shared) {}
 
-  // The producer: its first lane calls `load(tile, blocks of keys)` for each tile.
+  // The producer: its first lane, or all of them, call `load(tile, blocks of keys)` for each tile.
   template <typename Args, typename Load>
   __device__ __forceinline__ void lead(const Args& args, Load load) {
     Counters* const counters = Counters::of(args);
@@ -71,8 +71,8 @@ struct Walk<G, false> {
       if (is_first) {
         tell(tile);
         number = counters->draw();  // on its way while this tile is loaded
-        load(tile, blocks_of<G>(tile));
       }
+      if (kAllLoad || is_first) load(tile, blocks_of<G>(tile));
       number = __shfl_sync(kAllLanes, number, 0);
     }
     if (is_first) {

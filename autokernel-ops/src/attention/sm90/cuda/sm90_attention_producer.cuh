@@ -7,7 +7,7 @@
 
 namespace autokernel::attention {
 
-template <typename G>
+template <typename G, bool kPaged = G::Sequences::kKeys == Keys::kPaged>
 struct Producer {
   using Sequences = typename G::Sequences;
   static constexpr int kThreads = Walk<G>::kLeaders;
