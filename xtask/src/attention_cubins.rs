@@ -44,6 +44,10 @@ pub struct Options {
     /// carry and by two consumers that share keys; with `--sweep` more tiles of one head.
     #[arg(long, conflicts_with_all = ["decoding", "portable", "bodies", "windows"])]
     packed: bool,
+    /// For chunks.py: heads of 64 and 128, packed queries on caches that are counted, and in pages of 64 and 16, causal, by the tiles of
+    /// one head that kernels carry and by two consumers that share keys; with `--sweep` more tiles of one head.
+    #[arg(long, conflicts_with_all = ["decoding", "portable", "bodies", "windows", "packed"])]
+    chunks: bool,
 }
 
 /// Elements of a query and of a value.
@@ -53,6 +57,8 @@ const HEADS_OF_BODIES: [u32; 2] = [64, 128];
 const HEADS_OF_PACKED: [u32; 2] = [64, 128];
 /// 0 is none.
 const WINDOWS: [u32; 5] = [0, 8192, 4096, 1024, 256];
+/// How caches lie that many queries see.
+const CACHES_OF_CHUNKS: [Keys; 3] = [Keys::Counted, Keys::Paged(64), Keys::Paged(16)];
 /// How caches of decoding lie.
 const CACHES: [Keys; 4] = [Keys::Whole, Keys::Counted, Keys::Paged(16), Keys::Paged(64)];
 
@@ -110,6 +116,15 @@ fn plain(options: &Options) -> Vec<Problem> {
         let of = |dim| [false, true].map(|causal| Problem { log_sum_exp: false, sequences, ..problem(dim, causal) });
         return HEADS_OF_PACKED.into_iter().flat_map(of).collect();
     }
+    if options.chunks {
+        let of = |dim| {
+            CACHES_OF_CHUNKS.map(|keys| {
+                let sequences = Sequences { packed_queries: true, keys };
+                Problem { log_sum_exp: false, sequences, ..problem(dim, true) }
+            })
+        };
+        return HEADS_OF_PACKED.into_iter().flat_map(of).collect();
+    }
     if !options.decoding {
         let of = |[head_dim, value_dim]: [u32; 2]| {
             [false, true].map(|causal| Problem { value_dim, ..problem(head_dim, causal) })
@@ -155,7 +170,7 @@ fn problem(head_dim: u32, causal: bool) -> Problem {
 /// Those of one kernel for whole tiles, whose arguments run.py passes, or of one for decoding; or portable ones.
 fn schedules(problem: &Problem, options: &Options) -> Vec<Schedule> {
     let class = problem::Problem::Attention(problem.clone()).class();
-    let Options { sweep, decoding, portable, bodies, windows, packed, .. } = *options;
+    let Options { sweep, decoding, portable, bodies, windows, packed, chunks, .. } = *options;
     let all = match (portable, sweep) {
         (true, false) if problem.sequences.are_whole() => {
             [class.portfolio(Arch::SM_80), class.portfolio(Arch::SM_90A)].concat()
@@ -170,11 +185,12 @@ fn schedules(problem: &Problem, options: &Options) -> Vec<Schedule> {
         (true, _) => !sweep || (!it.shares_keys() && it.stages() <= 3 && [32, 64, 96, 128].contains(&it.tile_keys())),
         (_, true) => it.shares_keys() && it.tile_queries() == 64 && (!sweep || it.tile_keys().is_multiple_of(64)),
         _ if packed => !sweep || is_packed_tile(it),
+        _ if chunks => !it.shares_keys() && (!sweep || is_packed_tile(it)),
         _ if bodies || windows => !it.shares_keys() && it.tile_queries() > 64,
         (_, false) => !it.shares_keys() && (!sweep || (it.stages() == 2 && it.tile_keys() >= 64)),
     };
     let mut all: Vec<Schedule> = all.iter().filter_map(|it| Schedule::try_from(it).ok()).filter(wanted).collect();
-    if packed {
+    if packed || chunks {
         all.push(Sm90Schedule::many_for(&problem.class()).into());
     }
     match bodies && sweep {
