@@ -62,8 +62,8 @@ impl Drawn {
         let heads = groups * rng.random_range(1..=4);
         let mut length = || if rng.random_ratio(1, 5) { 0 } else { rng.random_range(1..=longest) };
         let lengths: Vec<usize> = (0..count).map(|_| length()).collect();
-        // Packed sequences of many queries have tiles of one head.
-        let most = if problem.sequences.are_packed() && rng.random_ratio(1, 2) { longest.min(300) } else { 20 };
+        // Of many queries tiles are of one head.
+        let most = if rng.random_ratio(1, 2) { longest.min(300) } else { 20 };
         let few = rng.random_range(1..=most);
         let of_queries: Vec<usize> = (0..count).map(|_| rng.random_range(0..=few)).collect();
         let packed_queries = problem.sequences.packed_queries;
