@@ -1,18 +1,19 @@
 //! What bodies take of the consumers that run them, beside the sums and the stores.
 //!
-//! By 46 to 55 images of a portfolio at nine shapes and five bodies on an H200 (`docs/results/bodies-h200/choice-schedules.txt.gz`), as the
-//! time that each takes over the plain product's by the same image.
+//! By 46 to 55 images of a portfolio at twelve shapes and five bodies on an H200 (`docs/results/bodies-h200/choice-schedules.txt.gz` and
+//! `choice-schedules-91.txt.gz`), as the time that each takes over the plain product's by the same image.
 
 use crate::matmul::body::BodyClass;
 use crate::matmul::many::Many;
 use crate::matmul::problem::Class;
-use crate::matmul::schedule::Schedule;
+use crate::matmul::schedule::{Mode, Schedule};
 
-/// What a warpgroup takes for an element of C, in nanoseconds: whatever the body computes, and for each matrix that it reads, by lanes or by
-/// TMA. Functions are not told apart.
+/// What a warpgroup takes for an element of C, in nanoseconds: whatever the body computes, less of tiles that are transposed and that one
+/// consumer has while the other multiplies, and for each matrix that it reads, by lanes or by TMA. Functions are not told apart.
 const ANY_NS: f64 = 0.3;
+const TRANSPOSED_IN_TURN_NS: f64 = 0.17;
 const BY_LANES_NS: f64 = 0.25;
-const BY_TMA_NS: f64 = 0.08;
+const BY_TMA_NS: f64 = 0.12;
 
 /// The same of the body of `class` by `schedule`; nothing is known of the families whose threads all multiply, of batches and groups, and of
 /// weights and factors with scales, whose constants are of bodies. Two products take as long as one of twice the columns.
@@ -25,7 +26,8 @@ pub(super) fn ns_of_element(class: &Class, schedule: &Schedule) -> f64 {
     }
     let matrices = body.matrices_read_once().map(|_| 1.0).sum::<f64>();
     let by_tma = if sm90.operand_load(class).is_some() { matrices.min(1.0) } else { 0.0 };
-    ANY_NS * f64::from(u8::from(computes(body))) + BY_LANES_NS * (matrices - by_tma) + BY_TMA_NS * by_tma
+    let any = if sm90.swap_ab && sm90.mode == Mode::PingPong { TRANSPOSED_IN_TURN_NS } else { ANY_NS };
+    any * f64::from(u8::from(computes(body))) + BY_LANES_NS * (matrices - by_tma) + BY_TMA_NS * by_tma
 }
 
 /// Whether it is more than the sum itself.
@@ -53,10 +55,13 @@ mod tests {
         let body = Statements { operands, steps, ..Statements::default() };
         let body = Body::new(Written { product: Product::plain("dot", "x", "w"), second: None, body }).unwrap();
         let residual = Problem { body: Some(body.into()), ..plain.clone() }.class();
-        let whole = Schedule::Sm90(Sm90Schedule { consumers: 2, ..Sm90Schedule::PLAIN });
-        let transposed = Schedule::Sm90(Sm90Schedule { consumers: 2, swap_ab: true, ..Sm90Schedule::PLAIN });
-        assert_eq!(ns_of_element(&residual, &whole), ANY_NS + BY_TMA_NS);
-        assert_eq!(ns_of_element(&residual, &transposed), ANY_NS + BY_LANES_NS);
-        assert_eq!(ns_of_element(&plain.class(), &whole), 0.0);
+        let whole = Sm90Schedule { consumers: 2, ..Sm90Schedule::PLAIN };
+        let transposed = Sm90Schedule { swap_ab: true, ..whole };
+        let in_turn = Sm90Schedule { mode: Mode::PingPong, ..transposed };
+        let of = |class: &Class, schedule: Sm90Schedule| ns_of_element(class, &schedule.into());
+        assert_eq!(of(&residual, whole), ANY_NS + BY_TMA_NS);
+        assert_eq!(of(&residual, transposed), ANY_NS + BY_LANES_NS);
+        assert_eq!(of(&residual, in_turn), TRANSPOSED_IN_TURN_NS + BY_LANES_NS);
+        assert_eq!(of(&plain.class(), whole), 0.0);
     }
 }
