@@ -376,7 +376,7 @@ fn a_causal_mask_skips_the_blocks_of_keys_that_no_query_sees() {
 /// Changes that a careless edit could make, each of which a run must notice: in results, or as a race.
 const MUTANTS: [Change<'_>; 10] = [
     mutant("sm90_attention_producer.cuh", "ptx::mbarrier_wait(barriers.empty(cursor.stage), cursor.parity ^ 1);", ""),
-    mutant("sm90_attention_producer.cuh", "ptx::mbarrier_wait(barriers.empty(consumer), query_parity ^ 1);", ""),
+    mutant("sm90_attention_query_copies.cuh", "ptx::mbarrier_wait(barriers.empty(consumer), parity ^ 1);", ""),
     mutant("sm90_attention_walk.cuh", "*this = {0, 0}", "*this = {0, 1}"),
     mutant("sm90_attention_multiplier.cuh", "      wait_for_values();\n", ""),
     mutant("sm90_attention_multiplier.cuh", "      ptx::wgmma_wait<1>();\n", ""),
