@@ -28,9 +28,17 @@ include!("src/bodies/timed_weights.rs");
 include!("src/shared/names.rs");
 include!("src/rows/bodies.rs");
 
+/// As many as any portfolio has.
+const MOST_IMAGES: usize = 64;
+
 fn main() {
     // SAFETY: a build script's main thread is its only one here.
     unsafe { std::env::remove_var("DEP_AUTOKERNEL_CONFIG") };
+    // Which image a launch chooses is tested here: where few are asked for, what is left out are entries of other classes.
+    if std::env::var_os("AUTOKERNEL_IMAGES").is_some_and(|most| !most.is_empty()) {
+        // SAFETY: as above.
+        unsafe { std::env::set_var("AUTOKERNEL_IMAGES", MOST_IMAGES.to_string()) };
+    }
     autokernel_codegen::Build::new().source("src").run();
     println!("cargo::rerun-if-changed=build.rs");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo names it"));

@@ -46,7 +46,10 @@ fn each_width_gets_an_image_of_the_portfolio_that_the_model_predicts() {
             assert_eq!(variant.arch, arch);
             chosen.insert(variant.schedule.clone());
         }
-        assert!(chosen.len() >= 3, "widths are as different as their schedules: {chosen:?}");
+        // A build may carry few of them.
+        let carried =
+            builtin::softmax::KERNEL.descriptor().unwrap().variants.iter().filter(|it| it.arch == arch).count();
+        assert!(chosen.len() >= carried.min(3), "widths are as different as their schedules: {chosen:?}");
     }
 }
 
