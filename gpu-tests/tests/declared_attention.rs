@@ -34,7 +34,7 @@ fn every_declared_attention_is_fp64s_by_the_portable_family() {
 fn sequences_that_the_device_locates_are_fp64s_by_the_portable_family_and_nonsense_is_cut() {
     let test = "declared_attention::sequences_that_the_device_locates_are_fp64s_by_the_portable_family";
     let Some(device) = emulated(test, Arch::SM_80) else { return };
-    check_located(&device, 2, 300);
+    check_located(&device, 1, 300);
     check_nonsense(&device);
 }
 

@@ -293,7 +293,7 @@ fn what_a_careless_edit_of_bounds_breaks_is_noticed() {
             ),
         ),
     ];
-    for (cap, change) in sample_mutants(mutants, 3, |(_, change)| *change) {
+    for (cap, change) in sample_mutants(mutants, 6, |(_, change)| *change) {
         let schedule = Sm90Schedule { exp_by_fma: 4, ..SCHEDULE };
         let compiled = Compiled::changed(&compiler, &bounded(cap), schedule, Some(change)).unwrap();
         let of_values = 2f64.powi(54);
@@ -415,7 +415,7 @@ const MUTANTS_OF_BODIES: [(u32, Change<'_>); 13] = [
 fn what_a_careless_edit_of_bodies_breaks_is_noticed() {
     let Some(compiler) = Compiler::find("what_a_careless_edit_of_bodies_breaks_is_noticed") else { return };
     let problems = [bodies().swap_remove(0), hidden()];
-    for (exp_by_fma, change) in sample_mutants(MUTANTS_OF_BODIES, 3, |(_, change)| *change) {
+    for (exp_by_fma, change) in sample_mutants(MUTANTS_OF_BODIES, 6, |(_, change)| *change) {
         let schedule = Sm90Schedule { exp_by_fma, ..SCHEDULE };
         let noticed = problems.iter().any(|problem| {
             let compiled = Compiled::changed(&compiler, problem, schedule, Some(change)).unwrap();
@@ -433,7 +433,7 @@ fn what_a_careless_edit_of_bodies_breaks_is_noticed() {
 fn what_a_careless_edit_breaks_is_noticed() {
     let Some(compiler) = Compiler::find("what_a_careless_edit_breaks_is_noticed") else { return };
     let problem = Problem { causal: true, ..plain() };
-    for change in sample_mutants(MUTANTS, 3, |change| *change) {
+    for change in sample_mutants(MUTANTS, 6, |change| *change) {
         let compiled = Compiled::changed(&compiler, &problem, SCHEDULE, Some(change)).unwrap();
         let noticed = (0..).zip(SIZES).any(|(seed, sizes)| compiled.run(sizes, Variation::numbered(seed)).is_err());
         assert!(noticed, "{change:?}");

@@ -97,7 +97,7 @@ fn a_launch_behind_another_finds_the_counter_of_tiles_as_it_was() {
 fn what_a_careless_edit_of_packed_tiles_breaks_is_noticed() {
     let Some(compiler) = Compiler::find("what_a_careless_edit_of_packed_tiles_breaks_is_noticed") else { return };
     let problem = Problem { causal: true, ..packed() };
-    for change in sample_mutants(MUTANTS, 4, |change| *change) {
+    for change in sample_mutants(MUTANTS, 8, |change| *change) {
         let compiled = Compiled::changed(&compiler, &problem, SCHEDULE, Some(change)).unwrap();
         let sizes = [MANY].into_iter().chain(SIZES);
         let noticed = (0..).zip(sizes).any(|(seed, sizes)| compiled.run(sizes, Variation::numbered(seed)).is_err());

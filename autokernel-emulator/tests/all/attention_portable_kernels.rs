@@ -130,7 +130,7 @@ const MUTANTS: [(Sm80Schedule, Change<'_>); 9] = [
 fn what_a_careless_edit_of_the_portable_family_breaks_is_noticed() {
     let test = "what_a_careless_edit_of_the_portable_family_breaks_is_noticed";
     let Some(compiler) = Compiler::find(test) else { return };
-    for (schedule, change) in sample_mutants(MUTANTS, 3, |(_, change)| *change) {
+    for (schedule, change) in sample_mutants(MUTANTS, 6, |(_, change)| *change) {
         let (problem, sizes) = match schedule.share_keys {
             false => (Problem { causal: true, ..plain() }, attention_kernels::SIZES),
             true => (of(false, Keys::Paged(16)), attention_sharing_kernels::SIZES),

@@ -114,7 +114,7 @@ fn what_a_careless_edit_of_shares_breaks_is_noticed() {
     let of_pages = MUTANTS_OF_PAGES.map(|change| (of(false, Keys::Paged(16)), OF_WARPS, change));
     let of_whole = MUTANTS_OF_WHOLE.map(|change| (of(false, Keys::Whole), SCHEDULE, change));
     let all = of_counted.into_iter().chain(of_pages).chain(of_whole);
-    for (problem, schedule, change) in sample_mutants(all, 4, |(.., change)| *change) {
+    for (problem, schedule, change) in sample_mutants(all, 8, |(.., change)| *change) {
         let compiled = Compiled::changed(&compiler, &problem, schedule, Some(change)).unwrap();
         let sizes = [MANY].into_iter().chain(SIZES).chain([MANY]);
         let noticed = (0..).zip(sizes).any(|(seed, sizes)| compiled.run(sizes, Variation::numbered(seed)).is_err());

@@ -222,7 +222,7 @@ fn scales_of_the_wrong_row_block_or_column_are_told() {
         (ONE, SM90, mutant(FILE, "number * kAtOnce + first)", "first)")),
         (ONE, split, mutant(FILE, "number * kAtOnce + first)", "number * kAtOnce)")),
     ];
-    for (form, schedule, change) in sample_mutants(changes, 3, |(.., change)| *change) {
+    for (form, schedule, change) in sample_mutants(changes, 6, |(.., change)| *change) {
         tells(test, form, schedule, change);
     }
 }
@@ -239,7 +239,7 @@ fn a_slot_that_is_written_too_early_or_read_too_late_is_told() {
         (ONE, high, mutant(FILE, "        ptx::wgmma_wait<0>();\n        stages", "        stages")),
         (ONE, SM90, mutant(FILE, "__syncwarp();  // whichever", "// whichever")),
     ];
-    for (form, schedule, change) in sample_mutants(changes, 3, |(.., change)| *change) {
+    for (form, schedule, change) in sample_mutants(changes, 6, |(.., change)| *change) {
         tells(test, form, schedule, change);
     }
 }

@@ -85,7 +85,7 @@ fn a_mutant_of_how_blocks_share_strips_is_caught() {
     let Some(compiler) = Compiler::find("a_mutant_of_how_blocks_share_strips_is_caught") else { return };
     let (problem, schedule) = (typed(GRADIENTS, "bf16"), Sm80Schedule { rows_per_block: 8, ..strips() });
     let changes = MUTANTS.map(|(before, after)| Change { file: "columns_sm80.cuh", before, after });
-    for change in sample_mutants(changes, 3, |change| *change) {
+    for change in sample_mutants(changes, 6, |change| *change) {
         let mutant = Compiled::changed(&compiler, &problem, &schedule, change);
         let is_caught = (0..).zip([(150, 70), (2, 16_000), (1200, 136)]).any(|(seed, (rows, columns))| {
             let check = || mutant.check(rows, columns, Data { seed, ..Data::default() });

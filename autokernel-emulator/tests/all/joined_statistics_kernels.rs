@@ -256,7 +256,7 @@ const MUTANTS: [(&str, &str, &str, &str); 9] = [
 fn a_mutant_of_the_joined_sums_is_wrong_somewhere() {
     let Some(compiler) = Compiler::find("a_mutant_of_the_joined_sums_is_wrong_somewhere") else { return };
     let change = |&(file, before, after, _): &_| Change { file, before, after };
-    for (file, before, after, source) in sample_mutants(MUTANTS, 3, change) {
+    for (file, before, after, source) in sample_mutants(MUTANTS, 6, change) {
         let problem = problem(source);
         // Elements of a row are held more than once, and in the end not as many as can be.
         let (kernel, plan) = emit::kernel(&problem, &Schedule::Sm90(Sm90Schedule { tile_n: 176, ..SM90 }));

@@ -297,7 +297,7 @@ fn each_change_of_how_scales_are_made_is_told() {
         ("        block[i + 1] *= reciprocal;\n", ""),
     ];
     let changes = changes.map(|(before, after)| Change { file: "body_scaled.cuh", before, after });
-    for change in sample_mutants(changes, 3, |change| *change) {
+    for change in sample_mutants(changes, 6, |change| *change) {
         let changed = Compiled::new(&compiler, ONE, &Schedule::Sm90(WIDE), Arch::SM_90A, Some(change));
         let is_told = (0..).zip(SHAPES).any(|(seed, (m, n, k))| changed.wrong(shape(m, n, k), 0, seed).is_some());
         assert!(is_told, "{change:?} changes nothing that is seen");

@@ -217,7 +217,7 @@ const MUTANTS: [(&str, &str, &str); 9] = [
 fn a_mistake_in_loading_a_matrix_shows() {
     let Some(compiler) = Compiler::find("a_mistake_in_loading_a_matrix_shows") else { return };
     let changes = MUTANTS.map(|(file, before, after)| Change { file, before, after });
-    for change in sample_mutants(changes, 2, |change| *change) {
+    for change in sample_mutants(changes, 4, |change| *change) {
         let shows = |schedule| {
             let compiled = Compiled::new(&compiler, PLAIN, schedule, Some(change));
             let mut runs = (0..2).flat_map(|seed| SHAPES[..2].iter().map(move |&(m, n, k)| (seed, shape(m, n, k))));

@@ -244,7 +244,7 @@ fn every_mistake_in_what_partners_see_shows() {
     let (source, schedule) = (one(HALVES), Schedule::Sm90(SM90));
     let (kernel, plan) = emit::kernel(&problem(&source), &schedule);
     let changes = MUTANTS.map(|(file, before, after)| Change { file, before, after });
-    for change in sample_mutants(changes, 2, |change| *change) {
+    for change in sample_mutants(changes, 4, |change| *change) {
         let module = Module::parse(&compiler.ptx(&kernel, Arch::SM_90A, Some(change)).unwrap()).unwrap();
         let told = check_shapes(&source, (&kernel, &plan), &module, Arch::SM_90A);
         assert!(told.is_err(), "nothing shows {change:?}");

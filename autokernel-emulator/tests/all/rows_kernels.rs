@@ -208,7 +208,7 @@ fn a_mutant_of_rows_in_parts_is_caught() {
         ("", typed(ADD_RMS_NORM, "f32"), parked),
     ];
     let changes = MUTANTS.map(|(file, before, after)| Change { file, before, after });
-    for change in sample_mutants(changes, 3, |change| *change) {
+    for change in sample_mutants(changes, 6, |change| *change) {
         let is_caught = shown_by.iter().any(|(of, problem, schedule)| {
             if (*of == "rows_elementwise.cuh") != (change.file == "rows_elementwise.cuh") {
                 return false;

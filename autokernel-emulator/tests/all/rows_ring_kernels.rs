@@ -295,7 +295,7 @@ fn a_mutant_of_the_rings_is_caught_by_some_schedule() {
     ];
     let problem = typed(LAYER_NORM, "bf16");
     let changes = MUTANTS.map(|(file, before, after)| Change { file, before, after });
-    for change in sample_mutants(changes, 5, |change| *change) {
+    for change in sample_mutants(changes, 10, |change| *change) {
         let is_caught = shown_by.into_iter().any(|schedule| {
             let mutant = Compiled::on_ring(&compiler, &problem, &schedule, Some(change));
             [schedule.held_columns(), schedule.held_columns() / 2 + 8, schedule.held_columns() - 3].into_iter().any(

@@ -108,7 +108,7 @@ const MUTANTS: [(Layout, Change<'_>); 17] = [
 #[test]
 fn what_a_careless_edit_breaks_is_noticed() {
     let Some(compiler) = Compiler::find("what_a_careless_edit_breaks_is_noticed") else { return };
-    for (layout, change) in sample_mutants(MUTANTS, 3, |(_, change)| *change) {
+    for (layout, change) in sample_mutants(MUTANTS, 6, |(_, change)| *change) {
         let schedule = Schedule::Skinny(if layout == Nn { SKINNY } else { NT });
         let case = Case { problem: problem(Bf16, Bf16, layout, "identity"), schedule };
         let module = case.compile(&compiler, Some(change)).unwrap();

@@ -172,7 +172,7 @@ fn counters_and_parts_that_are_not_ordered_nor_whole_are_found() {
         ),
     ];
     let change = |&(file, before, after, _): &_| Change { file, before, after };
-    for (file, before, after, schedule) in sample_mutants(mutants, 3, change) {
+    for (file, before, after, schedule) in sample_mutants(mutants, 6, change) {
         let (kernel, plan) = emit::kernel(&problem(ONE), &Schedule::Sm90(schedule));
         let change = Change { file, before, after };
         let module = Module::parse(&compiler.ptx(&kernel, Arch::SM_90A, Some(change)).unwrap()).unwrap();

@@ -437,7 +437,7 @@ fn numbers_that_meet_others_along_k_and_stages_that_are_left_too_early_are_told(
         (packed, ("          clear(sums);\n", "")),
     ];
     let units = units.map(|(form, (before, after))| (form, Change { file: UNITS, before, after }));
-    for (form, change) in sample_mutants(units, 3, |(_, change)| *change) {
+    for (form, change) in sample_mutants(units, 6, |(_, change)| *change) {
         tells(test, form, SWAPPED, change);
     }
     // Warps that have rows of their own.
@@ -464,7 +464,7 @@ fn numbers_that_meet_others_along_k_and_stages_that_are_left_too_early_are_told(
         ("    if (has_some) release_stage(shared, own.stage);\n", ""),
     ];
     let pieces = pieces.map(|(before, after)| Change { file: PIECES, before, after });
-    for change in sample_mutants(pieces, 3, |change| *change) {
+    for change in sample_mutants(pieces, 6, |change| *change) {
         let (form, schedule) = (Form { scales: None, ..packed }, Sm90Schedule { stages: 4, ..SWAPPED });
         tells(test, form, schedule, change);
     }
