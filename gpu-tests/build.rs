@@ -28,13 +28,13 @@ include!("src/bodies/timed_weights.rs");
 include!("src/shared/names.rs");
 include!("src/rows/bodies.rs");
 
-/// As many as any portfolio has.
-const MOST_IMAGES: usize = 64;
+/// As many as the portfolio of attention has, of which each serves other extents.
+const MOST_IMAGES: usize = 4;
 
 fn main() {
     // SAFETY: a build script's main thread is its only one here.
     unsafe { std::env::remove_var("DEP_AUTOKERNEL_CONFIG") };
-    // Which image a launch chooses is tested here: where few are asked for, what is left out are entries of other classes.
+    // Which image of attention a launch chooses is tested here, so that fewer would not do.
     if std::env::var_os("AUTOKERNEL_IMAGES").is_some_and(|most| !most.is_empty()) {
         // SAFETY: as above.
         unsafe { std::env::set_var("AUTOKERNEL_IMAGES", MOST_IMAGES.to_string()) };

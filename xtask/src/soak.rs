@@ -47,8 +47,9 @@ pub fn run(root: &Path) -> Result<()> {
         .envs(LENGTHS);
     passes(&mut command, "an image that kernels carry spills, see above")?;
     let mut command = cargo::command(root);
-    command.args(["test", "--package", "gpu-tests", "--test", "declared_bodies"]).envs(LENGTHS);
-    passes(&mut command, "a body gives something else in a mode of its schedule, see above")?;
+    command.args(["test", "--package", "gpu-tests", "--test", "declared_bodies", "--test", "resources"]);
+    command.envs(LENGTHS).env_remove("AUTOKERNEL_IMAGES");
+    passes(&mut command, "a body gives something else in a mode of its schedule, or a kernel spills, see above")?;
     let mut command = cargo::command(root);
     command.args(["test", "--package", "batch-tests", "--test", "schedules"]).envs(LENGTHS);
     passes(&mut command, "a batch gives something else by a kind of schedule, see above")?;
