@@ -40,7 +40,7 @@ fn sequences_that_the_device_locates_are_fp64s_by_the_portable_family_and_nonsen
 
 #[test]
 fn every_declared_attention_is_fp64s_on_the_cpu() {
-    check(&Device::cpu(), 8, 150);
+    check(&Device::cpu(), 4, 150);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn every_declared_attention_is_fp64s_on_an_emulated_hopper() {
 
 #[test]
 fn sequences_that_the_device_locates_are_fp64s_on_the_cpu() {
-    check_located(&Device::cpu(), 8, 200);
+    check_located(&Device::cpu(), 4, 200);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn sequences_that_the_device_locates_are_fp64s_on_an_emulated_hopper() {
     else {
         return;
     };
-    check_located(&device, 2, 300);
+    check_located(&device, 1, 300);
 }
 
 #[test]
