@@ -13,7 +13,7 @@ use gpu_tests::rows::declared::declared_here;
 use gpu_tests::{block_scales, in_place, made_scales, skip, weights};
 
 /// Whether the build was asked for few images of each kernel, as the check's is and a soak's is not.
-const FEW_IMAGES: bool = option_env!("AUTOKERNEL_IMAGES").is_some();
+const FEW_IMAGES: bool = matches!(option_env!("AUTOKERNEL_IMAGES"), Some(most) if !most.is_empty());
 
 /// Registers of one multiprocessor on every GPU since sm_80.
 const REGISTER_FILE: u32 = 65_536;

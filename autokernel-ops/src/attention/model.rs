@@ -57,9 +57,8 @@ pub struct Image {
 }
 
 /// What a kernel carries where nothing was tuned: for long sequences, for short ones where their tiles are other, for fewer
-/// queries than a warpgroup takes, and for few on many keys. Packed sequences, whose lengths are mixed, were not seen to gain by tiles for the
-/// longest, nor by those for fewer than a warpgroup's; nor have others of which the device knows the lengths such. Keys of caches are mostly many for
-/// few queries, whose tile comes first there.
+/// queries than a warpgroup takes, and for few on many keys. Sequences whose lengths the device alone knows are mixed, and were not seen to
+/// gain by tiles for the longest, nor by those for fewer than a warpgroup's. Caches mostly have few queries, whose tile comes first there.
 pub fn portfolio(class: &Class) -> Vec<Sm90Schedule> {
     let few = Sm90Schedule::few_for(class);
     let sequences = class.sequences;
@@ -218,17 +217,28 @@ mod tests {
         }
     }
 
-    /// The schedule that is predicted to be fastest, and its TFLOP/s.
+    /// What is carried and predicted to be fastest, and its milliseconds.
+    fn fastest(class: &Class, extents: &Extents) -> (Sm90Schedule, f64) {
+        let image = |schedule: Sm90Schedule| Image {
+            class: class.clone(),
+            window: None,
+            schedule: schedule.into(),
+            machine: H200,
+        };
+        let times = portfolio(class).into_iter().map(|schedule| (schedule, image(schedule).predicted_ms(extents)));
+        times.min_by(|(_, a), (_, b)| a.total_cmp(b)).unwrap()
+    }
+
+    /// The same of sequences of so many tokens, with its TFLOP/s.
     fn best(class: &Class, [batch, heads, tokens]: [u32; 3]) -> (Sm90Schedule, f64) {
         let extents = Sizes { batch, heads, groups: heads, queries: tokens, keys: tokens }.extents(class);
-        let ms = |schedule: &Sm90Schedule| {
-            Image { class: class.clone(), window: None, schedule: (*schedule).into(), machine: H200 }
-                .predicted_ms(&extents)
-        };
-        let schedules = portfolio(class);
-        let best = *schedules.iter().min_by(|a, b| ms(a).total_cmp(&ms(b))).unwrap();
-        let operations = crate::operation::Class::work(class, &extents).operations;
-        (best, operations / ms(&best) / 1e9)
+        let (best, ms) = fastest(class, &extents);
+        (best, crate::operation::Class::work(class, &extents).operations / ms / 1e9)
+    }
+
+    /// Whether blocks share keys by it.
+    fn shares(class: &Class, sizes: Sizes) -> bool {
+        fastest(class, &sizes.extents(class)).0.share_keys
     }
 
     #[test]
@@ -326,16 +336,7 @@ mod tests {
 
     #[test]
     fn few_queries_on_many_keys_get_blocks_that_share_keys_and_long_sequences_do_not() {
-        let shares = |sizes: Sizes| {
-            let class = class(128, true);
-            let extents = sizes.extents(&class);
-            let ms = |schedule: &Sm90Schedule| {
-                Image { class: class.clone(), window: None, schedule: (*schedule).into(), machine: H200 }
-                    .predicted_ms(&extents)
-            };
-            let best = portfolio(&class).into_iter().min_by(|a, b| ms(a).total_cmp(&ms(b)));
-            best.unwrap().share_keys
-        };
+        let shares = |sizes| shares(&class(128, true), sizes);
         for (batch, queries, keys) in [(1, 1, 8192), (16, 1, 8192), (64, 4, 4096), (1, 16, 131_072)] {
             assert!(shares(Sizes { batch, heads: 32, groups: 8, queries, keys }), "{batch} {queries} {keys}");
         }
@@ -365,11 +366,7 @@ mod tests {
             let sequences = Sequences { packed_queries: true, keys: Keys::Packed };
             let class = Class { sequences, ..class(64, causal) };
             let extents = Sizes { batch, heads: 32, groups: 8, queries: 16_384, keys: 16_384 }.extents(&class);
-            let ms = |schedule: &Sm90Schedule| {
-                Image { class: class.clone(), window: None, schedule: (*schedule).into(), machine: H200 }
-                    .predicted_ms(&extents)
-            };
-            let best = portfolio(&class).into_iter().min_by(|a, b| ms(a).total_cmp(&ms(b))).unwrap();
+            let (best, _) = fastest(&class, &extents);
             let behind = 1.0 - tflops[best.consumers as usize - 2] / tflops[0].max(tflops[1]);
             assert!(!best.share_keys && behind < 0.04, "{causal} {batch}: {best}");
         }
@@ -382,12 +379,7 @@ mod tests {
             let class = Class { sequences: Sequences { packed_queries, keys }, ..class(128, true) };
             let shares = |batch, queries, keys| {
                 let queries = if packed_queries { batch * queries } else { queries };
-                let extents = Sizes { batch, heads: 32, groups: 8, queries, keys }.extents(&class);
-                let ms = |schedule: &Sm90Schedule| {
-                    Image { class: class.clone(), window: None, schedule: (*schedule).into(), machine: H200 }
-                        .predicted_ms(&extents)
-                };
-                portfolio(&class).into_iter().min_by(|a, b| ms(a).total_cmp(&ms(b))).unwrap().share_keys
+                shares(&class, Sizes { batch, heads: 32, groups: 8, queries, keys })
             };
             for (batch, queries, keys) in [(1, 1, 8192), (16, 1, 8192), (64, 4, 4096)] {
                 assert!(shares(batch, queries, keys), "{batch} {queries} {keys}");
@@ -402,15 +394,7 @@ mod tests {
     fn packed_sequences_get_tiles_of_one_head_where_their_mean_has_many_queries() {
         let sequences = Sequences { packed_queries: true, keys: Keys::Packed };
         let class = Class { sequences, ..class(128, true) };
-        let shares = |batch, queries, keys| {
-            let extents = Sizes { batch, heads: 32, groups: 8, queries, keys }.extents(&class);
-            let ms = |schedule: &Sm90Schedule| {
-                Image { class: class.clone(), window: None, schedule: (*schedule).into(), machine: H200 }
-                    .predicted_ms(&extents)
-            };
-            let best = portfolio(&class).into_iter().min_by(|a, b| ms(a).total_cmp(&ms(b)));
-            best.unwrap().share_keys
-        };
+        let shares = |batch, queries, keys| shares(&class, Sizes { batch, heads: 32, groups: 8, queries, keys });
         for (batch, queries, keys) in [(1, 1, 8192), (16, 16, 16 * 8192), (64, 256, 64 * 4096)] {
             assert!(shares(batch, queries, keys), "{batch} {queries} {keys}");
         }
