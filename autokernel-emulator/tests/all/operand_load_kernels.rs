@@ -50,14 +50,25 @@ impl Form {
 }
 
 /// Consumers that share tiles, of several blocks of rows each and of one; that take turns; clusters; boxes of fewer columns than a swizzle
-/// row has; more tiles than blocks.
-const SCHEDULES: [Sm90Schedule; 6] = [
+/// row has; more tiles than blocks; boxes for which there are more buffers than two.
+const SCHEDULES: [Sm90Schedule; 7] = [
     SM90,
     Sm90Schedule { tile_m: 128, tile_n: 192, consumers: 2, ..SM90 },
     Sm90Schedule { tile_m: 192, tile_n: 96, consumers: 3, ..SM90 },
     Sm90Schedule { tile_m: 128, tile_n: 128, consumers: 2, mode: Mode::PingPong, cluster_m: 2, ..SM90 },
     Sm90Schedule { tile_n: 256, stages: 5, consumers: 2, mode: Mode::PingPong, ..SM90 },
     Sm90Schedule { tile_m: 128, tile_n: 32, cluster_n: 2, ..SM90 },
+    Sm90Schedule { tile_m: 128, tile_n: 160, stages: 5, consumers: 2, mode: Mode::PingPong, ..SM90 },
+];
+
+/// Tiles computed transposed: two boxes a block, in turns; many low ones, more than there are buffers for; one that is lower than a wgmma
+/// is wide; sums that are split, of which some warps finish none.
+const TRANSPOSED: [Sm90Schedule; 5] = [
+    Sm90Schedule { tile_m: 112, tile_n: 128, consumers: 2, mode: Mode::PingPong, swap_ab: true, ..SM90 },
+    Sm90Schedule { tile_m: 144, tile_n: 128, stages: 5, consumers: 2, mode: Mode::PingPong, swap_ab: true, ..SM90 },
+    Sm90Schedule { tile_m: 80, tile_n: 256, consumers: 2, swap_ab: true, ..SM90 },
+    Sm90Schedule { tile_m: 24, swap_ab: true, ..SM90 },
+    Sm90Schedule { tile_m: 96, tile_n: 128, stages: 6, consumers: 2, swap_ab: true, splits: true, split_k: 3, ..SM90 },
 ];
 
 /// Ragged edges and several tiles a block; less than a tile; one row; and no K.
@@ -142,8 +153,9 @@ impl Compiled {
 fn a_matrix_that_comes_by_tma_is_read_right_by_every_crew_and_of_every_width() {
     let test = "a_matrix_that_comes_by_tma_is_read_right_by_every_crew_and_of_every_width";
     let Some(compiler) = Compiler::find(test) else { return };
-    for (number, schedule) in (0..).zip(SCHEDULES) {
-        for form in sample(FORMS, 4, number) {
+    for (number, schedule) in (0..).zip(SCHEDULES.into_iter().chain(TRANSPOSED)) {
+        let forms = FORMS.into_iter().filter(|form| !(schedule.swap_ab && form.is_gated));
+        for form in sample(forms.collect::<Vec<_>>(), 4, number) {
             let compiled = Compiled::new(&compiler, form, schedule, None);
             assert!(compiled.loads(), "{form:?} by {schedule:?}");
             for (seed, (m, n, k)) in (0..).zip(SHAPES) {
@@ -159,7 +171,7 @@ fn threads_read_a_matrix_themselves_where_it_or_c_is_not_aligned() {
     let test = "threads_read_a_matrix_themselves_where_it_or_c_is_not_aligned";
     let Some(compiler) = Compiler::find(test) else { return };
     let (m, n, k) = (256, 384, 72); // whole tiles
-    for schedule in [SCHEDULES[1], SCHEDULES[3]] {
+    for schedule in [SCHEDULES[1], SCHEDULES[3], TRANSPOSED[0]] {
         let compiled = Compiled::new(&compiler, PLAIN, schedule, None);
         let run = |n, lies| compiled.run(shape(m, n, k), lies, 7).unwrap_or_else(|why| panic!("{n}, {lies:?}: {why}"));
         let bytes = |n: u32| u64::from(m * n * PLAIN.skip.bytes());
@@ -182,47 +194,87 @@ fn threads_read_a_matrix_themselves_where_it_or_c_is_not_aligned() {
 fn elements_of_16_bits_are_read_from_where_they_were_loaded_without_bank_conflicts() {
     let test = "elements_of_16_bits_are_read_from_where_they_were_loaded_without_bank_conflicts";
     let Some(compiler) = Compiler::find(test) else { return };
-    for (form, schedule) in [(PLAIN, SCHEDULES[1]), (PLAIN, SCHEDULES[2]), (FORMS[2], SCHEDULES[0])] {
+    // Whole tiles.
+    for (form, schedule, (m, n)) in [
+        (PLAIN, SCHEDULES[1], (128, 384)),
+        (PLAIN, SCHEDULES[2], (192, 192)),
+        (FORMS[2], SCHEDULES[0], (192, 192)),
+        (PLAIN, TRANSPOSED[0], (224, 256)),
+        (FORMS[2], TRANSPOSED[3], (48, 192)),
+    ] {
         let compiled = Compiled::new(&compiler, form, schedule, None);
-        let report = compiled.run(shape(192, 192, 64), ALIGNED, 0).unwrap();
-        let loads: Vec<&Site> =
-            report.sites.values().filter(|site| site.instruction.starts_with("ld.shared")).collect();
+        let report = compiled.run(shape(m, n, 64), ALIGNED, 0).unwrap();
+        let is_load = |site: &&Site| ["ld.shared", "ldmatrix"].iter().any(|name| site.instruction.starts_with(name));
+        let loads: Vec<&Site> = report.sites.values().filter(is_load).collect();
         let bytes = loads.iter().map(|site| site.bytes).sum::<u64>();
-        assert!(bytes == 192 * 192 * u64::from(form.skip.bytes()), "{form:?}: {bytes} bytes");
+        let (expected, told) = (u64::from(m * n * form.skip.bytes()), Schedule::Sm90(schedule));
+        assert_eq!(bytes, expected, "{form:?} by {told}");
         assert!(loads.iter().all(|site| site.bank_conflicts == 0), "{form:?} by {schedule:?}: {loads:?}");
     }
 }
 
 const FILE: &str = "sm90_operand_load.cuh";
 
-/// Mistakes, each of which must show.
-const MUTANTS: [(&str, &str, &str); 9] = [
-    (FILE, "    ptx::mbarrier_wait(barrier(buffer), parities >> buffer & 1);\n", ""),
-    (FILE, "    parities ^= 1u << buffer;\n", ""),
+/// A mistake: what a file has, and what is there in its place.
+type Mistake = (&'static str, &'static str, &'static str);
+
+/// Mistakes in loads by TMA, each of which must show.
+const BY_TMA: [Mistake; 11] = [
+    (FILE, "      ptx::mbarrier_wait(barrier(buffer), parities >> buffer & 1);\n", ""),
+    (FILE, "      parities ^= 1u << buffer;\n", ""),
     // The store from a buffer may not have read it.
-    (
-        FILE,
-        "    if (!exists(c, first_row, next)) return;\n    if (threadIdx.x % kWarpSize == 0) ptx::tma_store_wait_read<0>();\n",
-        "    if (!exists(c, first_row, next)) return;\n",
-    ),
-    (FILE, "    if (within == 0 && row == first_row) return;\n", ""),
-    (FILE, "    if (exists(c, row, second)) load(map, second, 1 - buffer);\n", ""),
-    (FILE, "{box.row + kBlockM, box.column - box.within, 0}", "{box.row + kBlockM, box.column, 0}"),
-    (FILE, "box.within + kColumns < G::kColumns && ", ""),
+    (FILE, "    if (threadIdx.x % kWarpSize == 0) ptx::tma_store_wait_read<kStoring - 1>();\n", ""),
+    (FILE, "    if (!is_on || passed++ < kStoring) return;\n", "    if (!is_on) return;\n"),
+    (FILE, "i < kBuffers; ++i) load_next", "i < 1; ++i) load_next"),
+    (FILE, "(buffer + kBuffers - kStoring) % kBuffers", "(buffer + 1) % kBuffers"),
+    (FILE, "next_chunk = is_last ? 0 : next_chunk + 1;", "next_chunk = next_chunk + 1;"),
+    (FILE, "next_chunk + 1 == kChunks || ", "next_chunk == kChunks || "),
+    (FILE, "|| (G::kSwapAB ? box.m + kChunk >= c.rows : box.n + kChunk >= c.columns)", ""),
     (FILE, "of_lane ^ number * 4 * kPairBytes", "of_lane + number * 4 * kPairBytes"),
-    ("sm90_matmul.cuh", "      if constexpr (body::kLoads<Body>) OperandLoad<G, Body>::init(shared);\n", ""),
+    ("sm90_matmul.cuh", "    if constexpr (body::kLoads<Body>) OperandLoad<G, Body>::init(shared);\n", ""),
 ];
+
+/// Mistakes in what lanes take of transposed tiles.
+const BY_COLUMNS: [Mistake; 3] = [
+    (FILE, "lane % 8 * kRowBytes + lane / 8 % 2 * kTmaUnitBytes", "lane % 8 * kRowBytes"),
+    (FILE, "address + number * 8 * kRowBytes;", "address + number * 4 * kRowBytes;"),
+    (
+        "sm90_split_k.cuh",
+        "consumer_warp * walk.split_k / G::kTileWarps == ",
+        "consumer_warp * walk.split_k / G::kTileWarps != ",
+    ),
+];
+
+/// Mistakes in what lanes copy.
+const BY_LANES: [Mistake; 4] = [
+    (FILE, "row + y < c.rows && ", ""),
+    (FILE, "buffer + swizzled<kRowBytes>(y * kRowBytes + x * sizeof(T))", "buffer + y * kRowBytes + x * sizeof(T)"),
+    (FILE, "    if (threadIdx.x % kWarpSize == 0) ptx::tma_store_wait_read<kBuffers - 1>();\n", ""),
+    (FILE, "if (number++ != body::kLoadedInput<Body>) return;", "if (++number != body::kLoadedInput<Body>) return;"),
+];
+
+/// Whether `change` shows in any of those schedules.
+fn shows(compiler: &Compiler, change: Change<'_>, schedules: &[Sm90Schedule], lies: Lies) -> bool {
+    schedules.iter().any(|schedule| {
+        let compiled = Compiled::new(compiler, PLAIN, *schedule, Some(change));
+        let mut runs = (0..2).flat_map(|seed| SHAPES[..2].iter().map(move |&(m, n, k)| (seed, shape(m, n, k))));
+        runs.any(|(seed, of)| compiled.run(of, lies, seed).is_err())
+    })
+}
 
 #[test]
 fn a_mistake_in_loading_a_matrix_shows() {
     let Some(compiler) = Compiler::find("a_mistake_in_loading_a_matrix_shows") else { return };
-    let changes = MUTANTS.map(|(file, before, after)| Change { file, before, after });
-    for change in sample_mutants(changes, 4, |change| *change) {
-        let shows = |schedule| {
-            let compiled = Compiled::new(&compiler, PLAIN, schedule, Some(change));
-            let mut runs = (0..2).flat_map(|seed| SHAPES[..2].iter().map(move |&(m, n, k)| (seed, shape(m, n, k))));
-            runs.any(|(seed, of)| compiled.run(of, ALIGNED, seed).is_err())
-        };
-        assert!([SCHEDULES[3], SCHEDULES[1]].into_iter().any(shows), "nothing shows of {change:?}");
+    let unaligned = Lies { skip: 1, ..ALIGNED };
+    let all = [
+        (&BY_TMA[..], &[SCHEDULES[3], SCHEDULES[6], SCHEDULES[1]][..], ALIGNED),
+        (&BY_COLUMNS, &[TRANSPOSED[0], TRANSPOSED[4]], ALIGNED),
+        (&BY_LANES, &[SCHEDULES[1], TRANSPOSED[0]], unaligned),
+    ];
+    for (mistakes, schedules, lies) in all {
+        let changes = mistakes.iter().map(|&(file, before, after)| Change { file, before, after }).collect::<Vec<_>>();
+        for change in sample_mutants(changes, 2, |change| *change) {
+            assert!(shows(&compiler, change, schedules, lies), "nothing shows of {change:?}");
+        }
     }
 }

@@ -197,6 +197,18 @@ __device__ __forceinline__ void stmatrix_x2_transposed(uint32_t address, uint32_
                : "memory");
 }
 
+// Of two 8x8 matrices, whose rows lanes 0 to 15 address, two rows of a column each.
+__device__ __forceinline__ void ldmatrix_x2_transposed(uint32_t address, uint32_t& m0, uint32_t& m1) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+               : "=r"(m0), "=r"(m1)
+               : "r"(address)
+               : "memory");
+}
+
+__device__ __forceinline__ void store_shared(uint32_t address, uint32_t word) {
+  asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
+}
+
 __device__ __forceinline__ void store_shared(uint32_t address, float x) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(x) : "memory");
 }

@@ -30,7 +30,7 @@ constexpr bool kLoads = kLoadedInput<Body> >= 0;
 
 // In the place of a matrix that is on chip: all operands are read where they lie.
 struct NoneLoaded {
-  static constexpr bool is_there = false;
+  static constexpr bool kIsThere = false;
   template <typename Input>
   __device__ __forceinline__ static void load(Input&, int) {}
 };
@@ -53,13 +53,30 @@ constexpr int batch() {
 static_assert(batch<2, 8, 32>() == 8 && batch<2, 7, 32>() == 7 && batch<4, 8, 8>() == 2 && batch<4, 6, 16>() == 3 && batch<2, 7, 8>() == 1,
               "no fragment is left over");
 
-// Whether every operand keeps the pairs of a lane at multiples of their size.
-template <typename Body, bool kSwapped, typename Args>
-__device__ __forceinline__ bool is_paired(const Args& args) {
-  bool paired = true;
+// Whether a lane can read all that it needs of so many fragments from `place` on in pairs: of operands that differ along pairs, of those
+// that differ along and across them, but for a matrix that is on chip.
+template <typename Body, bool kSwapped, bool kIsLoaded, typename Args>
+__device__ __forceinline__ bool is_whole(const Args& args, Place<kSwapped> place, int fragments) {
+  bool paired = true, along = false, across = false;
+  int number = 0;
   FragmentInputs<Body, kSwapped> inputs;
-  Body::visit(args, inputs, [&](auto& input, const void* data, int64_t ld) { paired &= input.is_paired(data, ld); });
-  return paired;
+  Body::visit(args, inputs, [&](auto& input, const void* data, int64_t ld) {
+    if (number++ == kLoadedInput<Body> && kIsLoaded) return;
+    paired &= input.is_paired(data, ld);
+    along |= input.kAlong;
+    across |= input.kAlong && input.kAcross;
+  });
+  return paired && (!along || place.is_whole_along(fragments)) && (!across || place.is_whole_across());
+}
+
+// Brings to L1 what a body reads of rows, columns and scalars, in kRows rows and kColumns columns of C from `first` on. By a warp, which
+// waits for nothing.
+template <typename Body, bool kSwapped, int kRows, int kColumns, typename Args>
+__device__ __forceinline__ void touch(const Args& args, Index first, Index end) {
+  FragmentInputs<Body, kSwapped> inputs;
+  Body::visit(args, inputs, [&](auto& input, const void* data, int64_t) {
+    input.template touch<kRows, kColumns>(data, first, end);
+  });
 }
 
 // Brings to L2 what a body reads of matrices in kRows rows and kColumns columns of C from `first` on. By a warp, which waits for nothing.
@@ -81,7 +98,7 @@ __device__ __forceinline__ void apply_beside(const Loaded& loaded, const Args& a
                                              RowStatistics<Body, kSwapped>& statistics, const Other*... others) {
   using Inputs = FragmentInputs<Body, kSwapped>;
   constexpr int kBatch = batch<Body::template kWords<Fragment<kSwapped>::template Input>, kFragments, kRegisters>();
-  bool whole = is_paired<Body, kSwapped>(args) && place.is_whole(kFragments);
+  bool whole = is_whole<Body, kSwapped, Loaded::kIsThere>(args, place, kFragments);
   if constexpr (kSwapped && kAnyRow) whole &= place.row % 2 == 0;  // pairs lie along rows
 
   Inputs shared;  // what fragments do not differ in
@@ -89,24 +106,22 @@ __device__ __forceinline__ void apply_beside(const Loaded& loaded, const Args& a
 #pragma unroll
   for (int first = 0; first < kFragments; first += kBatch) {
     Inputs inputs[kBatch];
-    const auto load = [&](auto is_whole, auto is_loaded) {
+    const auto load = [&](auto is_whole) {
 #pragma unroll
       for (int i = 0; i < kBatch; ++i) {
         inputs[i] = shared;
         [[maybe_unused]] int number = 0;
         Body::visit(args, inputs[i], [&](auto& input, const void* data, int64_t ld) {
-          if (is_loaded.value && number++ == kLoadedInput<Body>) return loaded.load(input, first + i);
+          if (number++ == kLoadedInput<Body> && Loaded::kIsThere) return loaded.load(input, first + i);
           if (is_whole.value) return input.load_whole(data, ld, place, first + i);
           input.template load<false>(data, ld, place.fragment(first + i));
         });
       }
     };
-    if (whole && loaded.is_there) {
-      load(Constant<true>{}, Constant<true>{});
-    } else if (whole) {
-      load(Constant<true>{}, Constant<false>{});
+    if (whole) {
+      load(Constant<true>{});
     } else {
-      load(Constant<false>{}, Constant<false>{});  // along edges and of what is not aligned, element by element
+      load(Constant<false>{});  // along edges and of what is not aligned, element by element
     }
     const auto compute = [&](auto is_in_columns) {
 #pragma unroll

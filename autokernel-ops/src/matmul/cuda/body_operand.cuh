@@ -56,11 +56,14 @@ struct Place {
     return {row + (kSwapped ? i : 0), column + (kSwapped ? 0 : i)};
   }
 
-  // Whether all of a lane's elements exist, of so many fragments.
-  __device__ __forceinline__ bool is_whole(int fragments) const {
-    const Place last = fragment(fragments - 1).pair(1);
-    const Index at = last.element(1);
-    return at.row < rows && at.column < columns;
+  // Whether all of a lane's elements exist along the pairs of so many fragments, and across them.
+  __device__ __forceinline__ bool is_whole_along(int fragments) const {
+    const Index last = fragment(fragments - 1).element(1);
+    return kSwapped ? last.row < rows : last.column < columns;
+  }
+  __device__ __forceinline__ bool is_whole_across() const {
+    const Place last = pair(1);
+    return kSwapped ? last.column < columns : last.row < rows;
   }
 
   // Whether all of a lane's columns of the fragment exist; its rows need not.
@@ -168,6 +171,20 @@ struct Fragment {
             pairs[pair].load(0, from);
             pairs[pair].load(1, from + step);
           }
+        }
+      }
+    }
+
+    // Brings to L1 what there is of what varies along one axis alone, in kRows rows and kColumns columns from `first` on. By a warp.
+    template <int kRows, int kColumns>
+    __device__ __forceinline__ static void touch(const void* data, Index first, Index end) {
+      if constexpr (!(kByRow && kByColumn)) {
+        constexpr int kCount = kByRow ? kRows : kByColumn ? kColumns : 1, kStep = kSectorBytes / static_cast<int>(sizeof(T));
+        const int begin = kByRow ? first.row : kByColumn ? first.column : 0;
+        const int count = min(kCount, kByRow ? end.row - begin : kByColumn ? end.column - begin : 1);
+#pragma unroll
+        for (int at = threadIdx.x % kWarpSize * kStep; at < ceil_div(kCount, kStep) * kStep; at += kWarpSize * kStep) {
+          if (at < count) ptx::prefetch_to_l1(static_cast<const T*>(data) + begin + at);
         }
       }
     }

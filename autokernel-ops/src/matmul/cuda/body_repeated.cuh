@@ -22,6 +22,8 @@ struct Repeated : Input<T, kIndexed> {
 
   // Tables stay in L2.
   template <int kRows, int kColumns>
+  __device__ __forceinline__ static void touch(const void*, Index, Index) {}
+  template <int kRows, int kColumns>
   __device__ __forceinline__ static void prefetch(const void*, int64_t, Index, Index) {}
 
   // Pairs begin at even columns of C: those of a table of an odd number of columns are torn.

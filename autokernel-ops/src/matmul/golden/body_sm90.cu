@@ -34,9 +34,9 @@ struct Schedule {
   static constexpr bool kStreamK = false;
   static constexpr int kStoreRows = 16;
   static constexpr int kStoreColumns = 32;
-  static constexpr int kStoreBuffers = 2;
-  static constexpr int kSharedBytes = 165056;
-  static constexpr int kLoadBarriers = 16;
+  static constexpr int kStoreBuffers = 4;
+  static constexpr int kSharedBytes = 197952;
+  static constexpr int kLoadBarriers = 32;
 };
 
 // What a launch passes.
@@ -124,6 +124,6 @@ static_assert(Kernel::kThreads == 384, "the launch has as many");
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kMinBlocks)
-autokernel_matmul_body_dae03af22027_bf16_f32_nt_e3c0b7024bd6(const __grid_constant__ Args args) {
+autokernel_matmul_body_dae03af22027_bf16_f32_nt_4e961732280a(const __grid_constant__ Args args) {
   Kernel::run(args);
 }

@@ -248,10 +248,14 @@ impl Sm90Schedule {
         if self.fits_loads(problem, widest) { widest } else { boxes.next().unwrap_or(widest) }
     }
 
-    /// Store boxes that each warp has room for. Two let a store read one while the next is written; none where C is not stored.
+    /// Store boxes that each warp has room for. Two let a store read one while the next is written, more let what a body reads arrive ahead;
+    /// none where C is not stored.
     pub fn store_buffers(&self, problem: &Class) -> u32 {
         if !problem.writes_c() {
             return 0;
+        }
+        if self.operand_load(problem).is_some() {
+            return self.load_buffers(problem);
         }
         if self.shared_bytes_with(problem, 2) <= MAX_SHARED_BYTES { 2 } else { 1 }
     }

@@ -1,7 +1,7 @@
 //! Which matrix that a body reads comes by TMA, and how: `sm90_operand_load.cuh`.
 //!
 //! A warp's boxes of it arrive in the buffers in which its results are staged, laid out as those are, and each result takes the place of the
-//! element it was made from. So nothing but a barrier for each buffer is taken of shared memory.
+//! element it was made from. Boxes are asked for as the main loop begins, as many as there are buffers: what the ring leaves of shared memory.
 
 use autokernel_core::{Dtype, TileBox};
 
@@ -11,8 +11,10 @@ use crate::matmul::body::BodyClass;
 use crate::matmul::many::Many;
 use crate::matmul::problem::Class;
 
-/// Store boxes of a warp: one is loaded while the other is stored.
-const BUFFERS: u32 = 2;
+/// The fewest store boxes of a warp: one is loaded while the other is stored.
+const FEWEST_BUFFERS: u32 = 2;
+/// The most: what is asked for later arrives in time.
+const MOST_BUFFERS: u32 = 8;
 /// Bytes of an mbarrier.
 const BARRIER_BYTES: u32 = 8;
 
@@ -42,8 +44,8 @@ fn candidates(class: &Class) -> impl Iterator<Item = (u8, Dtype)> + '_ {
 }
 
 impl Sm90Schedule {
-    /// The first matrix that a body reads whose elements are no wider than those that are staged; none where tiles are transposed or
-    /// shared, or where shared memory has no room for two store boxes of each warp.
+    /// The first matrix that a body reads whose elements are no wider than those that are staged; none where tiles are shared through a
+    /// workspace, or where shared memory has no room for two store boxes of each warp.
     pub fn operand_load(&self, class: &Class) -> Option<OperandLoad> {
         let store = self.store_box(class);
         if !self.may_load(class) || !self.fits_loads(class, store) {
@@ -57,25 +59,40 @@ impl Sm90Schedule {
         candidates(class).find_map(of)
     }
 
-    /// Whether tiles are stored row by row, and each by the block that sums it.
     fn may_load(&self, class: &Class) -> bool {
-        !self.swap_ab && !self.splits && !self.stream_k && loads_operands(class)
+        !self.stream_k && loads_operands(class)
     }
 
     /// Whether shared memory has room for what is loaded in boxes of C of that size, if anything is.
     pub(super) fn fits_loads(&self, class: &Class, store: TileBox) -> bool {
-        let bytes = || self.shared_bytes_of(class, store, BUFFERS) + self.load_barriers() * BARRIER_BYTES;
-        !self.may_load(class) || bytes() <= MAX_SHARED_BYTES
+        !self.may_load(class) || self.bytes_with_loads(class, store, FEWEST_BUFFERS) <= MAX_SHARED_BYTES
+    }
+
+    /// As many store boxes of a warp as there is room for, up to those of its part of a tile.
+    pub(super) fn load_buffers(&self, class: &Class) -> u32 {
+        let store = self.store_box(class);
+        let of_tile = self.tile_m * class.columns_of_c(self.tile_n) / (store.rows * store.columns);
+        let of_warp = of_tile / (WARPS_PER_WARPGROUP * self.consumers_sharing_a_tile());
+        let fits = |buffers: &u32| self.bytes_with_loads(class, store, *buffers) <= MAX_SHARED_BYTES;
+        (FEWEST_BUFFERS..=of_warp.min(MOST_BUFFERS)).rev().find(fits).unwrap_or(FEWEST_BUFFERS)
+    }
+
+    fn bytes_with_loads(&self, class: &Class, store: TileBox, buffers: u32) -> u32 {
+        self.shared_bytes_of(class, store, buffers) + self.barriers_of(buffers) * BARRIER_BYTES
     }
 
     /// Bytes of the barriers that boxes arrive at.
     pub(super) fn load_barrier_bytes(&self, class: &Class) -> u32 {
-        self.operand_load(class).map_or(0, |_| self.load_barriers() * BARRIER_BYTES)
+        self.operand_load(class).map_or(0, |_| self.load_barriers(class) * BARRIER_BYTES)
     }
 
     /// One for each buffer of each warp.
-    pub(super) fn load_barriers(&self) -> u32 {
-        self.consumers * WARPS_PER_WARPGROUP * BUFFERS
+    pub(super) fn load_barriers(&self, class: &Class) -> u32 {
+        self.barriers_of(self.load_buffers(class))
+    }
+
+    fn barriers_of(&self, buffers: u32) -> u32 {
+        self.consumers * WARPS_PER_WARPGROUP * buffers
     }
 }
 

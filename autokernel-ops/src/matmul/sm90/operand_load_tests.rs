@@ -10,6 +10,7 @@ use crate::matmul::sm90::Sm90Schedule as S;
 use crate::rows::cases::{name, reads, store, writes};
 
 const PLAIN: S = S { consumers: 2, ..S::PLAIN };
+const PLAIN_TRANSPOSED: S = S { swap_ab: true, ..PLAIN };
 
 /// `out = dot(x, w) + skip`, where `other` is read too.
 fn problem(skip: Dtype, out: Dtype, other: Option<Operand>) -> Problem {
@@ -55,12 +56,17 @@ fn the_first_matrix_that_fits_is_loaded() {
 }
 
 #[test]
-fn tiles_that_are_transposed_or_shared_load_none() {
-    let class = class(Dtype::Bf16, Dtype::Bf16);
-    for schedule in [S { swap_ab: true, ..PLAIN }, S { splits: true, ..PLAIN }, S { stream_k: true, ..PLAIN }] {
-        assert_eq!(swizzle(&class, schedule), None, "{schedule:?}");
-        assert_eq!(schedule.load_barrier_bytes(&class), 0);
-    }
+fn boxes_of_transposed_tiles_have_the_columns_of_a_warp() {
+    let of = |skip, out| PLAIN_TRANSPOSED.operand_load(&class(skip, out)).map(|load| load.tile);
+    assert_eq!(of(Dtype::Bf16, Dtype::F16), Some(TileBox { rows: 64, columns: 16, swizzle: 32 }));
+    assert_eq!(of(Dtype::F32, Dtype::F32), Some(TileBox { rows: 64, columns: 16, swizzle: 64 }));
+    assert_eq!(of(Dtype::Bf16, Dtype::F32), Some(TileBox { rows: 64, columns: 16, swizzle: 32 }));
+}
+
+#[test]
+fn tiles_that_are_shared_through_a_workspace_load_none() {
+    let (class, schedule) = (class(Dtype::Bf16, Dtype::Bf16), S { stream_k: true, ..PLAIN });
+    assert_eq!((swizzle(&class, schedule), schedule.load_barrier_bytes(&class)), (None, 0));
     assert!(!loads_operands(&Problem::new(Dtype::Bf16, Layout::Nt, "gelu".parse().unwrap()).class()));
 }
 
@@ -68,10 +74,23 @@ fn tiles_that_are_transposed_or_shared_load_none() {
 fn boxes_are_narrower_where_two_of_the_widest_do_not_fit() {
     let class = class(Dtype::Bf16, Dtype::Bf16);
     let deep = S { tile_m: 64, tile_n: 256, stages: 5, mode: Mode::PingPong, ..PLAIN };
-    assert_eq!((deep.store_box(&class).columns, deep.store_buffers(&class), swizzle(&class, deep)), (32, 2, Some(64)));
+    assert_eq!((deep.store_box(&class).columns, swizzle(&class, deep)), (32, Some(64)));
     assert_eq!(deep.store_box(&Problem::new(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap()).class()).columns, 64);
     assert!(deep.shared_bytes(&class) <= MAX_SHARED_BYTES);
     Schedule::Sm90(deep).check(&class, Arch::SM_90A).unwrap();
+}
+
+#[test]
+fn a_warp_has_as_many_buffers_as_the_ring_leaves_room_for_up_to_the_boxes_of_its_part() {
+    let class = class(Dtype::Bf16, Dtype::Bf16);
+    let buffers = |schedule: S| schedule.store_buffers(&class);
+    let in_turn = S { mode: Mode::PingPong, ..PLAIN };
+    assert_eq!(buffers(S { stages: 6, ..in_turn }), 2, "of 2 KiB each, beside 192 KiB");
+    assert_eq!(buffers(S { tile_n: 160, stages: 5, ..in_turn }), 5, "of 1 KiB each, beside 180 KiB");
+    assert_eq!(buffers(in_turn), 4, "two blocks of 128 columns");
+    assert_eq!(buffers(S { tile_m: 176, stages: 5, swap_ab: true, ..in_turn }), MOST_BUFFERS);
+    let plain = Problem::new(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap()).class();
+    assert_eq!(in_turn.store_buffers(&plain), 2, "nothing arrives in them");
 }
 
 #[test]

@@ -146,6 +146,6 @@ pub fn constants(class: &Class, schedule: &Sm90Schedule) -> Vec<Constant> {
         int("kStoreBuffers", schedule.store_buffers(class)),
         int("kSharedBytes", schedule.shared_bytes(class)),
     ];
-    constants.extend(schedule.operand_load(class).map(|_| int("kLoadBarriers", schedule.load_barriers())));
+    constants.extend(schedule.operand_load(class).map(|_| int("kLoadBarriers", schedule.load_barriers(class))));
     constants
 }

@@ -84,27 +84,34 @@ struct Epilogue {
     paired = is_paired();
   }
 
-  // The matrix that the body reads comes by TMA, if there is a map of it, to barriers of this warp. C is stored so too, as other stores
-  // read their buffer without the copy engine knowing of it.
-  __device__ __forceinline__ void load_by(uint32_t barriers) {
-    loads.is_on = with_tma && Body::is_mapped(args) && body::is_paired<Body, G::kSwapAB>(args);
+  // The matrix that the body reads comes by TMA, if there is a map of it, to barriers of this warp, if that stores anything. C is stored so
+  // too, as other stores read their buffer without the copy engine knowing of it.
+  __device__ __forceinline__ void load_by(uint32_t barriers, bool stores) {
+    loads.is_on = stores && with_tma && Body::is_mapped(args);
     loads.staging = staging;
     loads.barriers = barriers;
   }
 
-  // Of the tile at `place` what the body reads in this warp's rows or, swapped, columns from the `offset`th on, as the sums are nearly
-  // there: the first boxes of a matrix to the buffers, or where none comes by TMA what lanes will read of any to L2.
+  // What the body reads of the tile at `place`, in this warp's rows or, swapped, columns from the `offset`th on, is asked for in two steps.
+  //
+  // Before the main loop: the boxes of a matrix that there are buffers for, and what lanes will read of rows, columns and scalars.
+  __device__ __forceinline__ void begin_operands(const TileCoord& place, int offset) {
+    if constexpr (kLoads) {
+      loads.begin(Body::loaded_map(args), c, part_of(place, offset), buffer);
+    }
+    for_each_block_that_reads(place, offset, [&](body::Index first) {
+      body::touch<Body, G::kSwapAB, kPartRows, kPartColumns>(args, first, {c.rows, c.columns});
+    });
+  }
+
+  // As its last wgmmas run: what lanes will read of matrices, to L2, which might let go of it if it came before.
   __device__ __forceinline__ void request_operands(const TileCoord& place, int offset) {
     if constexpr (kLoads) {
-      if (loads.is_on) loads.begin(Body::loaded_map(args), c, place.m + offset, place.n, buffer);
-    } else if constexpr (Body::kExists && Batch::kMany == batch::Many::kNone) {
-      constexpr int kRows = G::kSwapAB ? G::kTileM : kWarpRows, kColumns = G::kSwapAB ? kWarpRows : G::kColumns;
-#pragma unroll
-      for (int block = 0; block < G::kBlocksOfOne; ++block, offset += kBlockM) {
-        const body::Index first{place.m + (G::kSwapAB ? 0 : offset), place.n + (G::kSwapAB ? offset : 0)};
-        body::prefetch<Body, G::kSwapAB, kRows, kColumns>(args, first, {c.rows, c.columns});
-      }
+      if (loads.is_on) return;
     }
+    for_each_block_that_reads(place, offset, [&](body::Index first) {
+      body::prefetch<Body, G::kSwapAB, kPartRows, kPartColumns>(args, first, {c.rows, c.columns});
+    });
   }
 
   // Goes on with tiles of the product that has one at `place`.
@@ -137,6 +144,24 @@ struct Epilogue {
   using Statistics = body::RowStatistics<Body, G::kSwapAB>;
   static_assert(!Body::kExists || G::kAccumulators + Body::kRegisters <= kMostRegisters, "accumulators_fit_registers");
   static constexpr bool kIsGrouped = Batch::kMany == batch::Many::kGroups;
+  static constexpr int kPartRows = G::kSwapAB ? G::kTileM : kWarpRows;  // of a wgmma block, what one warp stores
+  static constexpr int kPartColumns = G::kSwapAB ? kWarpRows : G::kColumns;
+
+  __device__ __forceinline__ static TileCoord part_of(const TileCoord& place, int offset) {
+    return {place.m + (G::kSwapAB ? 0 : offset), place.n + (G::kSwapAB ? offset : 0)};
+  }
+
+  // Many products have operands of their own, which are known when a tile ends.
+  template <typename Visit>
+  __device__ __forceinline__ static void for_each_block_that_reads(const TileCoord& place, int offset, const Visit& visit) {
+    if constexpr (Body::kExists && Batch::kMany == batch::Many::kNone) {
+#pragma unroll
+      for (int block = 0; block < G::kBlocksOfOne; ++block) {
+        const TileCoord part = part_of(place, offset + block * kBlockM);
+        visit(body::Index{part.m, part.n});
+      }
+    }
+  }
 
   // By TMA, which clips a box to C alone: not one with rows of another group.
   __device__ __forceinline__ bool stores_box(int row) const {
@@ -160,11 +185,11 @@ struct Epilogue {
     if (G::kSwapAB ? row >= c.rows : column >= c.columns) return;
     if constexpr (kLoads) {
       const auto place = body::Place<G::kSwapAB>::of_lane(row, column, c.rows, c.columns);
-      if (loads.is_on) loads.wait(buffer);
-      const typename OperandLoad<G, Body>::Chunk chunk{loads.is_on, staging + buffer * G::kStoreBytes};
+      loads.bring(args, c, row, column, buffer);
+      const typename OperandLoad<G, Body>::Chunk chunk{staging + buffer * G::kStoreBytes};
       body::apply_beside<Body, G::kSwapAB, kChunk / 8, G::kRequestedRegisters>(chunk, args, acc + kFirst / 2, place, statistics,
                                                                                (others + kFirst / 2)...);
-      if (loads.is_on) loads.go_on(Body::loaded_map(args), c, row, column, kFirst, buffer);
+      loads.go_on(Body::loaded_map(args), c, buffer);
     } else if constexpr (Body::kExists) {
       const auto place = body::Place<G::kSwapAB>::of_lane(row, column, c.rows, c.columns);
       body::apply<Body, G::kSwapAB, kChunk / 8, G::kRequestedRegisters, kIsGrouped>(args, acc + kFirst / 2, place,

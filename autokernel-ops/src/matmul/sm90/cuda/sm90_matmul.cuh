@@ -65,9 +65,9 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
       ptx::prefetch_tensor_map(args.b_map);
       if constexpr (kProducts == 2) ptx::prefetch_tensor_map(args.b2_map);
       Store::prefetch(args);
-      if constexpr (body::kLoads<Body>) OperandLoad<G, Body>::init(shared);
       init_ring(shared);
     }
+    if constexpr (body::kLoads<Body>) OperandLoad<G, Body>::init(shared);
     sync_cluster();  // no CTA may load into, or release a stage of, a peer whose barriers are not there yet
 
     // Up to here nothing in global memory was touched: the prologue overlaps the end of the grid before this one. That
@@ -111,7 +111,9 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
     // The row length again: where a known n is ragged, the TMA stores compile away.
     const bool with_tma = args.c_is_mapped != 0 && c.columns % (kTmaUnitBytes / sizeof(Output)) == 0;
     Store epilogue(args, c, with_tma, shared.staging(consumer_warp));
-    if constexpr (body::kLoads<Body>) epilogue.load_by(shared.loaded(consumer_warp * G::kEpilogueBuffers));
+    if constexpr (body::kLoads<Body>) {
+      epilogue.load_by(shared.loaded(consumer_warp * G::kEpilogueBuffers), SplitK<G>::finishes(walk, consumer_warp));
+    }
     const int warp_of_tile = G::kPingPong ? warp : consumer_warp;
     RowsOfTiles<G, Body> rows{turn};
     RingCursor<G::kStages> cursor;
@@ -122,9 +124,9 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
       const auto pass_turn = [&] {
         const bool other_has_one = number + walk.stride() < walk.count();
         if (G::kPingPong && other_has_one) Turns::pass_to(1 - consumer);
-        // While the last wgmmas run. A tile ahead, L2 may have let go of it before it is read.
         if constexpr (Body::kExists) epilogue.request_operands(walk.origin(walk.step(number).tile), first + warp * kWarpRows);
       };
+      if constexpr (Body::kExists) epilogue.begin_operands(walk.origin(tile), first + warp * kWarpRows);
       if (G::kPingPong && number != walk.first()) Turns::wait(consumer);  // the very first turn needs no leave
 
       Accumulators<G> acc;  // not cleared: the first wgmma overwrites them

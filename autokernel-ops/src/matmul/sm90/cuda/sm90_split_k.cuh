@@ -31,6 +31,13 @@ struct SplitK {
         owner(consumer_warp * split_k / G::kTileWarps),
         place(consumer_warp - ceil_div(owner * G::kTileWarps, split_k)) {}
 
+  // Whether this CTA finishes that warp's part of its tiles.
+  template <typename Walk>
+  __device__ __forceinline__ static bool finishes(const Walk& walk, int consumer_warp) {
+    if constexpr (!G::kSplits) return true;
+    return !walk.is_split() || consumer_warp * walk.split_k / G::kTileWarps == static_cast<int>(ptx::cluster_rank());
+  }
+
   // Adds up the cluster's partial sums. False for a warp whose part of the tile another CTA finishes.
   __device__ __forceinline__ bool reduce(Accumulators<G>& acc) const {
     const bool owns = rank == owner;

@@ -22,6 +22,7 @@ struct Epilogue<Problem, G, body::Unstored<Body>, Args, Batch> {
   template <typename Place>
   __device__ __forceinline__ void enter(const Args&, const Place&) {}
 
+  __device__ __forceinline__ void begin_operands(const TileCoord&, int) {}
   __device__ __forceinline__ void request_operands(const TileCoord&, int) {}
 
   // One wgmma block, as other epilogues store it, in chunks that are requested at once.
