@@ -19,12 +19,23 @@ impl Cluster<'_, '_> {
         }
     }
 
+    /// The same without a copy of a register, in `room` what is none: most of what instructions read are registers.
+    pub fn value_in<'l>(&'l self, warp: usize, source: Source, room: &'l mut Lanes) -> &'l Lanes {
+        if let Source::Register(register) = source
+            && let Some(lanes) = self.warps[warp].registers.get(register.index as usize)
+        {
+            return lanes;
+        }
+        *room = self.value(warp, source);
+        room
+    }
+
     /// The value of an operand that is the same in every lane of `lanes`, or the first lane's.
     pub fn uniform(&self, warp: usize, lanes: u32, source: Source) -> u64 {
         let lane = (lanes.trailing_zeros() as usize).min(WARP - 1);
         match source {
             Source::Constant(value) => value,
-            other => self.value(warp, other)[lane],
+            other => self.value_in(warp, other, &mut [0; WARP])[lane],
         }
     }
 

@@ -15,9 +15,11 @@ impl Cluster<'_, '_> {
         match op {
             Op::Lanewise { apply, d, operands } => {
                 self.use_registers(warp, lanes, operands, &[*d])?;
-                let [a, b, c] = operands.map(|operand| self.value(warp, operand));
-                let mut result = [0; WARP];
-                apply(&a, &b, &c, &mut result);
+                let (mut rooms, mut result) = ([[0; WARP]; 3], [0; WARP]);
+                let [of_a, of_b, of_c] = &mut rooms;
+                let a = self.value_in(warp, operands[0], of_a);
+                let b = self.value_in(warp, operands[1], of_b);
+                apply(a, b, self.value_in(warp, operands[2], of_c), &mut result);
                 self.set_register(warp, lanes, *d, &result);
             }
             Op::Quaternary { apply, d, operands } => {
@@ -28,7 +30,9 @@ impl Cluster<'_, '_> {
             }
             Op::Convert { d, a, conversion } => {
                 self.use_registers(warp, lanes, &[*a], &[*d])?;
-                let result = self.value(warp, *a).map(|a| convert(conversion, a, d.bits));
+                let mut room = [0; WARP];
+                let a = self.value_in(warp, *a, &mut room);
+                let result = std::array::from_fn(|lane| convert(conversion, a[lane], d.bits));
                 self.set_register(warp, lanes, *d, &result);
             }
             Op::Compare(compare) => self.compare(warp, lanes, compare)?,
@@ -36,7 +40,9 @@ impl Cluster<'_, '_> {
             Op::Select { d, a, b, condition } => {
                 self.use_registers(warp, lanes, &[*a, *b], &[*d])?;
                 let condition = self.predicate(warp, *condition);
-                let (a, b) = (self.value(warp, *a), self.value(warp, *b));
+                let mut rooms = [[0; WARP]; 2];
+                let [of_a, of_b] = &mut rooms;
+                let (a, b) = (self.value_in(warp, *a, of_a), self.value_in(warp, *b, of_b));
                 let pick = |lane: usize| if condition >> lane & 1 == 1 { a[lane] } else { b[lane] };
                 self.set_register(warp, lanes, *d, &std::array::from_fn(pick));
             }
@@ -81,7 +87,9 @@ impl Cluster<'_, '_> {
     fn compare(&mut self, warp: usize, lanes: u32, compare: &Compare) -> Exec<()> {
         let Compare { test, a, b, combine, d, opposite } = compare;
         self.use_registers(warp, lanes, &[*a, *b], &[])?;
-        let bits = test(&self.value(warp, *a), &self.value(warp, *b));
+        let mut rooms = [[0; WARP]; 2];
+        let [of_a, of_b] = &mut rooms;
+        let bits = test(self.value_in(warp, *a, of_a), self.value_in(warp, *b, of_b));
         let combined = |bits: u32| match combine {
             Some((logic, with)) => apply(*logic, bits, self.predicate(warp, *with)),
             None => bits,
