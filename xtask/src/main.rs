@@ -31,6 +31,8 @@ struct Cli {
 enum Command {
     Setup(setup::Options),
     Test(test::Options),
+    #[command(hide = true)]
+    RunTest(test::beside::Options),
     GpuPack(gpu_pack::Options),
     Guide(guide::Options),
     Sass(sass::Options),
@@ -58,6 +60,7 @@ fn run(command: &Command) -> Result<()> {
     match command {
         Command::Setup(options) => setup::run(&root, options),
         Command::Test(options) => test::run(&root, options),
+        Command::RunTest(options) => test::beside::run(options),
         Command::GpuPack(options) => gpu_pack::run(&root, options),
         Command::Guide(options) => guide::run(&root, options),
         Command::Sass(options) => sass::run(&root, options),

@@ -1,5 +1,6 @@
 //! `cargo xtask test`: every check of the project, in the order in which they fail fastest.
 
+pub mod beside;
 mod libtest;
 mod skip_log;
 mod step;
@@ -13,6 +14,8 @@ use anyhow::{Context, Result, bail};
 use autokernel_codegen::nvcc::Nvcc;
 use clap::Args;
 
+use self::beside::Beside;
+use self::libtest::Tests;
 use self::skip_log::{SKIP_LOG, SkipLog};
 use self::step::Step;
 use self::summary::{Finished, Summary};
@@ -34,11 +37,15 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         None => println!("No CUDA toolkit, and none to install on this platform: tests that need nvcc are skipped."),
     }
     let skip_log = SkipLog::create()?;
+    let beside = Beside::start()?;
     let mut summary = Summary::default();
-    let failed = Step::ALL
+    let mut failed = Step::ALL
         .into_iter()
         .filter(|&step| options.only.is_none_or(|only| only == step))
-        .find(|&step| !run_step(step, root, nvcc.as_ref(), &skip_log, &mut summary));
+        .find(|&step| !run_step(step, root, nvcc.as_ref(), &skip_log, &beside, &mut summary));
+    if !take_in(beside, &mut summary) {
+        failed = Some(Step::Tests);
+    }
     summary.skipped = skip_log.read()?;
     print!("\n{summary}");
     match failed {
@@ -63,14 +70,22 @@ fn nvcc(root: &Path) -> Result<Option<Nvcc>> {
 }
 
 /// Runs one step, reports whether it succeeded, and notes it in `summary`.
-fn run_step(step: Step, root: &Path, nvcc: Option<&Nvcc>, skips: &SkipLog, summary: &mut Summary) -> bool {
+fn run_step(
+    step: Step,
+    root: &Path,
+    nvcc: Option<&Nvcc>,
+    skips: &SkipLog,
+    beside: &Beside,
+    summary: &mut Summary,
+) -> bool {
     let mut command = step.command(root);
     println!("\n==> {step}: {}", shell::display(&command));
     // Build scripts of crates that tests create elsewhere must find the same toolkit.
     command.envs(nvcc.map(|nvcc| ("AUTOKERNEL_NVCC", &nvcc.path)));
     command.env(SKIP_LOG, skips.path());
     let started = Instant::now();
-    let outcome = step.run(&mut command);
+    let served = if step == Step::Tests { beside.serve(&mut command) } else { Ok(()) };
+    let outcome = served.and_then(|()| step.run(&mut command));
     let seconds = started.elapsed().as_secs_f64();
     let succeeded = match outcome {
         Ok(outcome) => {
@@ -83,6 +98,22 @@ fn run_step(step: Step, root: &Path, nvcc: Option<&Nvcc>, skips: &SkipLog, summa
         }
     };
     println!("<== {step}: {} in {seconds:.1} s", if succeeded { "ok" } else { "FAILED" });
-    summary.steps.push(Finished { step, seconds, succeeded });
+    summary.steps.push(Finished { step, started, seconds, succeeded });
+    succeeded
+}
+
+/// Waits for the test binaries that ran beside the others, shows what they said, and counts them to the tests. Whether all succeeded.
+fn take_in(beside: Beside, summary: &mut Summary) -> bool {
+    let all = beside.finish();
+    let succeeded = all.iter().all(|ran| ran.succeeded);
+    for ran in all {
+        println!("\n     Beside the others {}\n{}", ran.program.display(), ran.output.trim_end());
+        let tests = summary.tests.get_or_insert_with(Tests::default);
+        ran.output.lines().for_each(|line| tests.read_line(line));
+        if let Some(tests) = summary.steps.iter_mut().find(|finished| finished.step == Step::Tests) {
+            tests.succeeded &= ran.succeeded;
+            tests.seconds = tests.seconds.max((ran.ended - tests.started).as_secs_f64());
+        }
+    }
     succeeded
 }

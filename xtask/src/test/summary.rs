@@ -1,6 +1,7 @@
 //! The closing report of `cargo xtask test`.
 
 use std::fmt;
+use std::time::Instant;
 
 use super::libtest::Tests;
 use super::skip_log::Skipped;
@@ -9,6 +10,8 @@ use super::step::Step;
 /// A step that has run.
 pub struct Finished {
     pub step: Step,
+    pub started: Instant,
+    /// Until the last of what it runs has ended.
     pub seconds: f64,
     pub succeeded: bool,
 }
@@ -24,7 +27,7 @@ pub struct Summary {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Finished { step, seconds, succeeded } in &self.steps {
+        for Finished { step, seconds, succeeded, .. } in &self.steps {
             let outcome = if *succeeded { "ok" } else { "FAILED" };
             writeln!(f, "{:<8}{seconds:>8.1} s  {outcome}", step.to_string())?;
         }
@@ -54,7 +57,7 @@ mod tests {
         let skip_log = super::super::SkipLog::create().unwrap();
         std::fs::write(skip_log.path(), "skipped: gpu::a: no GPU\nskipped: gpu::b: no GPU\n").unwrap();
         let summary = Summary {
-            steps: vec![Finished { step: Step::Tests, seconds: 12.34, succeeded: true }],
+            steps: vec![Finished { step: Step::Tests, started: Instant::now(), seconds: 12.34, succeeded: true }],
             tests: Some(Tests { binaries: 1, passed: 10, ignored: 1, ..Tests::default() }),
             skipped: skip_log.read().unwrap(),
         };
@@ -70,7 +73,7 @@ skipped 1: marked #[ignore]
     #[test]
     fn a_run_that_fails_before_the_tests_counts_no_tests() {
         let summary = Summary {
-            steps: vec![Finished { step: Step::Clippy, seconds: 1.0, succeeded: false }],
+            steps: vec![Finished { step: Step::Clippy, started: Instant::now(), seconds: 1.0, succeeded: false }],
             ..Summary::default()
         };
         assert_eq!(summary.to_string(), "clippy       1.0 s  FAILED\n");
