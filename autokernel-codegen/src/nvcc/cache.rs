@@ -8,11 +8,14 @@ use tempfile::TempDir;
 
 use super::image::Image;
 use super::report::PtxasReport;
+use crate::files;
 
 const SOURCE: &str = "kernel.cu";
 const PTX: &str = "kernel.ptx";
 const CUBIN: &str = "kernel.cubin";
 const REPORT: &str = "report.json";
+/// In the place of all these, what ptxas said of a kernel that spills.
+const REFUSAL: &str = "refusal.txt";
 
 /// How work folders begin.
 const WORK: &str = "compile-";
@@ -43,6 +46,21 @@ impl Cache {
         }
         note_use(&entry.join(REPORT));
         Some(Image { ptx: entry.join(PTX), cubin: entry.join(CUBIN), report: stored.report, cached: true })
+    }
+
+    /// What was said of the kernel that was refused under `key`.
+    pub fn refusal(&self, key: &str) -> Option<String> {
+        let path = self.folder.join(key).join(REFUSAL);
+        let log = std::fs::read_to_string(&path).ok()?;
+        note_use(&path);
+        Some(log)
+    }
+
+    /// Keeps `log` of a kernel that is refused whenever it is compiled.
+    pub fn refuse(&self, key: &str, log: &str) -> std::io::Result<()> {
+        let entry = self.folder.join(key);
+        std::fs::create_dir_all(&entry)?;
+        files::replace(&entry.join(REFUSAL), log.as_bytes())
     }
 
     /// An empty folder to compile in, removed with its owner.
@@ -78,7 +96,8 @@ impl Cache {
     /// Removes kernels that were not asked for in so long. A failure leaves them for the next time.
     pub fn remove_unused(&self, unused: Duration) {
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
-            if age(&entry.path().join(REPORT)).is_some_and(|age| age > unused) {
+            let was_asked_for = [REPORT, REFUSAL].into_iter().find_map(|file| age(&entry.path().join(file)));
+            if was_asked_for.is_some_and(|age| age > unused) {
                 let _ = std::fs::remove_dir_all(entry.path());
             }
         }
@@ -124,7 +143,7 @@ fn age(path: &Path) -> Option<Duration> {
     std::fs::metadata(path).ok()?.modified().ok()?.elapsed().ok()
 }
 
-/// Dates the report of a kernel that is asked for, once a day.
+/// Dates the report or the refusal of a kernel that is asked for, once a day.
 fn note_use(report: &Path) {
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     if age(report).is_some_and(|age| age > DAY) {

@@ -182,10 +182,37 @@ impl Compiler {
     /// # Errors
     /// nvcc refuses the kernel or spills registers, takes longer than the limit, or a file cannot be written.
     pub fn compile(&self, source: &KernelSource, arch: Arch) -> Result<Image, CompileError> {
-        let key = self.key(source, arch);
-        if let Some(image) = self.cache.find(&key) {
-            return Ok(image);
+        if let Some(known) = self.known(source, arch) {
+            return known;
         }
+        self.noted(source, arch, self.compile_anew(source, arch))
+    }
+
+    /// What the cache has: an image, or that registers spill. Builds ask for those again and again, as a kernel does without what spills.
+    pub(super) fn known(&self, source: &KernelSource, arch: Arch) -> Option<Result<Image, CompileError>> {
+        let key = self.key(source, arch);
+        let refused = |log| CompileError::Refused { symbol: source.symbol.clone(), arch, log };
+        let image = self.cache.find(&key).map(Ok);
+        image.or_else(|| Some(Err(self.cache.refusal(&key).map(refused).filter(|it| it.spilled_bytes().is_some())?)))
+    }
+
+    /// `compiled`, of which the cache keeps that registers spill.
+    pub(super) fn noted(
+        &self,
+        source: &KernelSource,
+        arch: Arch,
+        compiled: Result<Image, CompileError>,
+    ) -> Result<Image, CompileError> {
+        if let Err(error @ CompileError::Refused { log, .. }) = &compiled
+            && error.spilled_bytes().is_some()
+        {
+            // A cache that cannot be written costs a later run of nvcc, nothing else.
+            let _ = self.cache.refuse(&self.key(source, arch), log);
+        }
+        compiled
+    }
+
+    fn compile_anew(&self, source: &KernelSource, arch: Arch) -> Result<Image, CompileError> {
         let work = self.cache.work_folder().map_err(CompileError::io(self.cache.folder()))?;
         self.write_sources(source, work.path()).map_err(CompileError::io(work.path()))?;
         let log = self.run_nvcc(source, arch, Run::Whole, self.limit, work.path())?;

@@ -122,7 +122,7 @@ impl Compiler {
     /// # Errors
     /// Of each kernel those of `compile`.
     pub fn compile_together(&self, sources: &[&KernelSource], arch: Arch) -> Vec<Result<Image, CompileError>> {
-        let is_missing = |source: &&KernelSource| self.cache().find(&self.key(source, arch)).is_none();
+        let is_missing = |source: &&KernelSource| self.known(source, arch).is_none();
         let missing: Vec<&KernelSource> = sources.iter().copied().filter(is_missing).collect();
         let mut joined = BTreeMap::new();
         if missing.len() > 1 && !self.has_line_info() {
@@ -148,7 +148,9 @@ impl Compiler {
         self.run_nvcc(&unit, arch, Run::ToPtx, limit, work.path()).ok()?;
         let ptx = std::fs::read_to_string(work.path().join("kernel.ptx")).ok()?;
         let texts = cut(&ptx, &parts)?;
-        Some(sources.iter().zip(texts).map(|(source, ptx)| self.assemble(source, arch, &ptx)).collect())
+        let image =
+            |(source, ptx): (&&KernelSource, String)| self.noted(source, arch, self.assemble(source, arch, &ptx));
+        Some(sources.iter().zip(texts).map(image).collect())
     }
 
     /// From a kernel's PTX to its image in the cache.

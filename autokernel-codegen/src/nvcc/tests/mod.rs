@@ -13,8 +13,25 @@ use fake::{Fake, kernel};
 fn refused(behaviour: &'static str) -> String {
     let fake = Fake::new(behaviour);
     let error = fake.compiler().compile(&kernel(), Arch::SM_80).unwrap_err();
-    assert_eq!(fake.cached(), [] as [&Path; 0], "nothing of a failure is kept");
+    if error.spilled_bytes().is_none() {
+        assert_eq!(fake.cached(), [] as [&Path; 0], "nothing of a failure is kept");
+    }
     error.to_string()
+}
+
+#[test]
+fn a_kernel_that_spills_is_compiled_once_and_refused_from_then_on() {
+    let fake = Fake::new("spills");
+    let refusals = [0; 3].map(|_| fake.compiler().compile(&kernel(), Arch::SM_80).unwrap_err().to_string());
+    assert_eq!(fake.runs(), 1);
+    assert!(refusals.iter().all(|text| *text == refusals[0] && text.contains("8 bytes spill stores")), "{refusals:?}");
+    assert_eq!(fake.cached().len(), 1, "no work folder is left");
+
+    std::fs::write(fake.cached()[0].join("refusal.txt"), "").unwrap();
+    assert_eq!(fake.compiler().compile(&kernel(), Arch::SM_80).unwrap_err().spilled_bytes(), Some(8), "cut short");
+    assert_eq!(fake.runs(), 2);
+    fake.compiler().remove_unused(Duration::ZERO);
+    assert_eq!(fake.cached(), [] as [&Path; 0], "as old as it is useless");
 }
 
 #[test]
