@@ -28,18 +28,12 @@ include!("src/bodies/timed_weights.rs");
 include!("src/shared/names.rs");
 include!("src/rows/bodies.rs");
 
-/// As many as the portfolio of attention has, of which each serves other extents.
-const MOST_IMAGES: usize = 4;
-
 fn main() {
     // SAFETY: a build script's main thread is its only one here.
     unsafe { std::env::remove_var("DEP_AUTOKERNEL_CONFIG") };
-    // Which image of attention a launch chooses is tested here, so that fewer would not do.
-    if std::env::var_os("AUTOKERNEL_IMAGES").is_some_and(|most| !most.is_empty()) {
-        // SAFETY: as above.
-        unsafe { std::env::set_var("AUTOKERNEL_IMAGES", MOST_IMAGES.to_string()) };
-    }
-    autokernel_codegen::Build::new().source("src").run();
+    // Which image of attention a launch chooses is tested here, so that fewer would not do: each serves other extents.
+    let is_attention = |problem: &Problem| matches!(problem, Problem::Attention(_));
+    autokernel_codegen::Build::new().source("src").all_images_of(is_attention).run();
     println!("cargo::rerun-if-changed=build.rs");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo names it"));
     let text = rows(&out).unwrap_or_else(|error| panic!("row-wise kernels: {error}"));

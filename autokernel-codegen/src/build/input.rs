@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::error::BuildError;
 use super::scan;
 use crate::arch::Arch;
+use crate::problem::Problem;
 
 /// Compiles the kernels that a crate declares. The `main` of a user's build.rs is one line:
 ///
@@ -41,6 +42,7 @@ pub struct Build {
     pub(super) config: Option<PathBuf>,
     pub(super) archs: Option<Vec<Arch>>,
     pub(super) most_images: Option<NonZeroUsize>,
+    pub(super) is_whole: Option<fn(&Problem) -> bool>,
 }
 
 impl Build {
@@ -72,6 +74,13 @@ impl Build {
     /// have saved. Entries that were tuned for the kernel's own class are carried all the same. `AUTOKERNEL_IMAGES` has the last word.
     pub fn most_images(mut self, most: NonZeroUsize) -> Self {
         self.most_images = Some(most);
+        self
+    }
+
+    /// Kernels for which `is_whole` holds carry all their images, whatever [`most_images`](Self::most_images) and `AUTOKERNEL_IMAGES`
+    /// say: for tests of what a launch chooses.
+    pub fn all_images_of(mut self, is_whole: fn(&Problem) -> bool) -> Self {
+        self.is_whole = Some(is_whole);
         self
     }
 

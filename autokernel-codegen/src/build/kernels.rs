@@ -36,11 +36,11 @@ fn image_of(variant: &Variant) -> ImageId {
     (variant.symbol().to_owned(), variant.arch)
 }
 
-/// The plan of each problem, its images compiled and copied below `out`.
+/// The plan of each problem, its images, as many as `most_of` says, compiled and copied below `out`.
 pub fn build(
     problems: &BTreeMap<String, Problem>,
     config: &Config,
-    most_images: Option<NonZeroUsize>,
+    most_of: impl Fn(&Problem) -> Option<NonZeroUsize>,
     compiler: Option<&Compiler>,
     out: &Path,
 ) -> Result<BTreeMap<String, Plan>, BuildError> {
@@ -48,7 +48,7 @@ pub fn build(
     let mut jobs = BTreeMap::new();
     for (key, problem) in problems {
         let mut variants = Vec::new();
-        for (source, variant) in self::variants(problem, config, most_images) {
+        for (source, variant) in self::variants(problem, config, most_of(problem)) {
             let (arch, tuned) = (variant.arch, variant.tuned.is_some() || variant.portfolio.is_some());
             let job = jobs.entry(image_of(&variant)).or_insert(Job { source, arch, tuned, needed: false });
             job.tuned |= tuned;

@@ -74,7 +74,9 @@ impl Build {
 
         unserved::warn(problems.values(), &requested);
         let most_images = images::from_environment()?.or(self.most_images);
-        let plans = kernels::build(&problems, &config, most_images, compiler.as_ref(), out)?;
+        let most_of =
+            |problem: &Problem| most_images.filter(|_| !self.is_whole.is_some_and(|is_whole| is_whole(problem)));
+        let plans = kernels::build(&problems, &config, most_of, compiler.as_ref(), out)?;
         let nvcc = compiler.map(|compiler| {
             compiler.remove_unused(UNUSED);
             compiler.nvcc().version.clone()
