@@ -380,6 +380,11 @@ pub(crate) enum CopyOp {
         at: Box<[Source]>,
         from: Address,
     },
+    /// Bytes to L2, which changes nothing.
+    BulkPrefetch {
+        from: Address,
+        bytes: Source,
+    },
     /// A box to L2, which changes nothing.
     TensorPrefetch {
         map: Address,

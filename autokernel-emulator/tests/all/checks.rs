@@ -270,6 +270,21 @@ fn a_thread_may_poll_for_a_copy() {
     .clean();
 }
 
+#[test]
+fn bytes_that_a_bulk_prefetch_brings_exist_and_nothing_else_is_asked_of_them() {
+    // Whole units, which nobody need have written.
+    one("cp.async.bulk.prefetch.L2.global [%rd0+16], 240; cp.async.bulk.prefetch.L2.global [%rd1], 96;").clean();
+    let beyond = one("cp.async.bulk.prefetch.L2.global [%rd0+16], 256;");
+    assert_kind!(beyond, FaultKind::OutOfBounds { access: Access::Read, bytes: 256, .. });
+    assert_kind!(one("cp.async.bulk.prefetch.L2.global [%rd0+8], 16;"), FaultKind::Misaligned { alignment: 16, .. });
+    assert_kind!(one("cp.async.bulk.prefetch.L2.global [%rd0], 24;"), FaultKind::Refused { .. });
+    // A hint: other threads may write them meanwhile, and so may the grid before.
+    let written = "setp.eq.u32 %p1, %r0, 0; @%p1 st.global.b32 [%rd0], 1; cp.async.bulk.prefetch.L2.global [%rd0], 16;";
+    warp(written).clean();
+    let early = "cp.async.bulk.prefetch.L2.global [%rd0], 16; griddepcontrol.wait; ld.global.b32 %r1, [%rd0];";
+    Run { overlaps: true, ..one(early) }.clean();
+}
+
 // ---- wgmma ----
 
 const WGMMA: &str = "and.b32 %r5, %r1, 0x3ffff; shr.u32 %r5, %r5, 4; or.b32 %r5, %r5, 0x80000; mov.u32 %r6, 16;\n\

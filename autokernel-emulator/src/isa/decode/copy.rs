@@ -71,7 +71,7 @@ fn bulk(s: &mut Statement<'_>) -> Decoded<CopyOp> {
     }
     match (s.flag("prefetch"), s.flag("tensor")) {
         (true, true) => tensor_prefetch(s),
-        (true, false) => unknown("a prefetch of anything but a tensor"),
+        (true, false) => prefetch(s),
         (false, true) => tensor(s),
         (false, false) => linear(s),
     }
@@ -101,6 +101,20 @@ fn linear(s: &mut Statement<'_>) -> Decoded<CopyOp> {
     Ok(CopyOp::BulkToShared { to: destination, from: source, bytes, barrier, from_shared, multicast })
 }
 
+/// `cp.async.bulk.prefetch`: bytes to L2.
+fn prefetch(s: &mut Statement<'_>) -> Decoded<CopyOp> {
+    require_global_to_l2(s)?;
+    Ok(CopyOp::BulkPrefetch { from: s.address(0)?, bytes: s.source(1, Type::U32)? })
+}
+
+fn require_global_to_l2(s: &mut Statement<'_>) -> Decoded<()> {
+    if s.flag("L2") && s.space() == Some(Space::Global) {
+        Ok(())
+    } else {
+        unknown("a prefetch from anything but global memory to L2")
+    }
+}
+
 /// A tensor's number of dimensions.
 const DIMENSIONS: &[(&str, usize)] = &[("1d", 1), ("2d", 2), ("3d", 3), ("4d", 4), ("5d", 5)];
 
@@ -124,9 +138,7 @@ fn tensor(s: &mut Statement<'_>) -> Decoded<CopyOp> {
 fn tensor_prefetch(s: &mut Statement<'_>) -> Decoded<CopyOp> {
     let Some(dimensions) = s.one_of(DIMENSIONS) else { return unknown("no number of dimensions") };
     s.hints(&["tile"]);
-    if !s.flag("L2") || s.space() != Some(Space::Global) {
-        return unknown("a prefetch from anything but global memory to L2");
-    }
+    require_global_to_l2(s)?;
     let (map, at) = s.tensor(0)?;
     require_coordinates(&at, dimensions)?;
     Ok(CopyOp::TensorPrefetch { map, at })

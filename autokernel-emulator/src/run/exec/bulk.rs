@@ -35,6 +35,12 @@ impl Cluster<'_, '_> {
                     self.read_tensor(by, &tensor, barrier)?;
                     self.issue_loads(by, to, bytes, barrier, ranks, |_| Source::Tensor(tensor.clone()))?;
                 }
+                CopyOp::BulkPrefetch { from, bytes } => {
+                    let from = self.addresses(warp, from)[lane];
+                    let bytes = self.bulk_bytes(by, *bytes)?;
+                    aligned(lane, "global", from, 16)?;
+                    self.prefetch(by, from, u64::from(bytes))?;
+                }
                 CopyOp::TensorPrefetch { map, at } => {
                     let tensor = self.tensor_box(by, map, at)?;
                     self.prefetch_tensor(by, &tensor)?;

@@ -147,15 +147,18 @@ impl Cluster<'_, '_> {
         self.tensor_map(by, address).map(drop)
     }
 
-    /// Checks that there is memory; what it holds does not matter, nor who writes it meanwhile.
     pub(super) fn prefetch_tensor(&mut self, by: Lane, tensor: &TensorBox) -> Exec<()> {
-        for (address, _, count) in tensor.rows().filter_map(|row| row.inside) {
-            if self.memory.find(address, count).is_none() {
-                let note = self.memory.describe(address);
-                return out_of_bounds(by.request(Access::Read, count as u32), "global", address, note);
-            }
+        let mut rows = tensor.rows().filter_map(|row| row.inside);
+        rows.try_for_each(|(address, _, count)| self.prefetch(by, address, count))
+    }
+
+    /// Checks that there is memory; what it holds does not matter, nor who writes it meanwhile.
+    pub(super) fn prefetch(&mut self, by: Lane, address: u64, count: u64) -> Exec<()> {
+        if self.memory.find(address, count).is_some() {
+            return Ok(());
         }
-        Ok(())
+        let note = self.memory.describe(address);
+        out_of_bounds(by.request(Access::Read, count as u32), "global", address, note)
     }
 
     /// Checks the bytes of memory that a load will read.
