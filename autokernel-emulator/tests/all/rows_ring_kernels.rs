@@ -240,7 +240,7 @@ fn rings_give_the_same_bits_in_every_order_of_events_and_those_of_threads_that_l
 }
 
 /// Changes of the CUDA files, each of which a schedule shows: the file, the text, and what stands in its place.
-const MUTANTS: [(&str, &str, &str); 31] = [
+const MUTANTS: [(&str, &str, &str); 35] = [
     ("rows_sm90.cuh", "    ptx::mbarrier_wait(ring.arrival(turn), Ring::parity(turn));\n", ""),
     ("rows_sm90.cuh", "return turn / kStages % 2;", "return 0;"),
     ("rows_sm90.cuh", "      ptx::named_barrier_wait(kReadBarrier + Team::number(), kThreads);\n", ""),
@@ -258,6 +258,10 @@ const MUTANTS: [(&str, &str, &str); 31] = [
     ("rows_sm90.cuh", "uint32_t(Base::step()) / kAlike * kAlike;", "uint32_t(Base::step());"),
     ("rows_sm90.cuh", "if (kAlike > 1 && first >= step) return;", ""),
     ("rows_sm90.cuh", "      keep_shifted(row);\n", ""),
+    ("rows_sm90.cuh", "if (turn >= kStages || number >= args.rows) return;", "if (turn >= kStages) return;"),
+    ("rows_sm90.cuh", "if (kOverlaps && is_whole) prefetch_first_rows(args);", "prefetch_first_rows(args);"),
+    ("rows_sm90.cuh", "    ptx::wait_for_previous_grids();\n", ""),
+    ("rows_part.cuh", "ptx::bulk_prefetch(row + piece.first", "ptx::bulk_prefetch(row + (kVectors - 1)"),
     ("rows_sm90.cuh", "singles.request(Row<kCut>(args, row.index + step));", ""),
     ("rows_reduce.cuh", "const int half = turns % 2;", "const int half = 0;"),
     ("rows_reduce.cuh", "      ptx::mbarrier_arrive_remote(arrived, peer);\n", ""),
@@ -298,12 +302,12 @@ fn a_mutant_of_the_rings_is_caught_by_some_schedule() {
     for change in sample_mutants(changes, 10, |change| *change) {
         let is_caught = shown_by.into_iter().any(|schedule| {
             let mutant = Compiled::on_ring(&compiler, &problem, &schedule, Some(change));
-            [schedule.held_columns(), schedule.held_columns() / 2 + 8, schedule.held_columns() - 3].into_iter().any(
-                |columns| {
-                    let check = || mutant.check(rows_for(&schedule), columns, Data { seed: 1, ..Data::default() });
-                    catch_unwind(AssertUnwindSafe(check)).is_err()
-                },
-            )
+            let (rows, held) = (rows_for(&schedule), schedule.held_columns());
+            // Many rows, and fewer than teams.
+            [(rows, held), (rows, held / 2 + 8), (rows, held - 3), (1, held)].into_iter().any(|(rows, columns)| {
+                let check = || mutant.check(rows, columns, Data { seed: 1, ..Data::default() });
+                catch_unwind(AssertUnwindSafe(check)).is_err()
+            })
         });
         assert!(is_caught, "nothing was wrong with {change:?}");
     }

@@ -238,6 +238,11 @@ __device__ __forceinline__ void load_shared(uint32_t address, uint16_t& half) {
   asm volatile("ld.shared.u16 %0, [%1];" : "=h"(half) : "r"(address) : "memory");
 }
 
+// ---- the grid behind this one ---------------------------------------------------------------------------
+
+// Its blocks take the places of those of this grid that have ended, once all others have called this, and wait for the rest.
+__device__ __forceinline__ void let_next_grid_begin() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+
 // ---- global memory that CTAs share ---------------------------------------------------------------------
 
 // Past L1, which no other multiprocessor sees and where nothing is read again.

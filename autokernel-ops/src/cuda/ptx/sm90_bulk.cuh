@@ -13,4 +13,10 @@ __device__ __forceinline__ void bulk_load(uint32_t destination, const void* sour
                : "memory");
 }
 
+// To L2. That is a hint: it changes nothing that a thread can see, and whatever is written meanwhile is written to L2, where later
+// copies find it. So it may run before `wait_for_previous_grids`.
+__device__ __forceinline__ void bulk_prefetch(const void* source, uint32_t bytes) {
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(source), "r"(bytes) : "memory");
+}
+
 }  // namespace autokernel::ptx

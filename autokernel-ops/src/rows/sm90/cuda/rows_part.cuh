@@ -15,12 +15,20 @@ struct Part {
   static constexpr int kVectors = Schedule::kThreadsPerRow * Schedule::kVectors;
   static constexpr int kColumns = kVectors * kVector;
 
+  template <typename T>
+  static constexpr int kVectorBytes = kVector * int(sizeof(T));
+
   // Has the piece of a row copied, by one thread; `barrier` counts its bytes.
   template <typename T>
   __device__ __forceinline__ static void copy(uint32_t to, const T* row, Piece piece, uint32_t barrier) {
-    constexpr int kBytes = kVector * int(sizeof(T));
-    static_assert(kBytes % kMostAccessBytes == 0, "schedule rule `vector`: accesses of 16 bytes");
-    if (piece.count > 0) ptx::bulk_load(to, row + piece.first * kVector, piece.count * kBytes, barrier);
+    static_assert(kVectorBytes<T> % kMostAccessBytes == 0, "schedule rule `vector`: accesses of 16 bytes");
+    if (piece.count > 0) ptx::bulk_load(to, row + piece.first * kVector, piece.count * kVectorBytes<T>, barrier);
+  }
+
+  // Has it brought to L2, where a later copy finds it.
+  template <typename T>
+  __device__ __forceinline__ static void prefetch(const T* row, Piece piece) {
+    if (piece.count > 0) ptx::bulk_prefetch(row + piece.first * kVector, piece.count * kVectorBytes<T>);
   }
 };
 

@@ -11,6 +11,12 @@
 // Of kCluster blocks that share a row each brings its own part; what they reduce they tell each other as in rows_sm80, by
 // stores that a barrier of the receiver counts. `Row`s lie in shared memory for the whole launch where `Problem` says so.
 //
+// Blocks that stay find no room beside those of the launch before. So a team lets the next launch begin when its last row is on its way,
+// and the blocks of that one, as they come in the place of those that end, have their first rows brought to L2 before they wait. That is
+// safe whatever runs before and behind: a block that waits goes on only when all of the launch before has ended and its writes are
+// visible, so nobody overwrites what this launch reads, reads what it has yet to write, or draws from its counter; and a prefetch reads
+// for nobody.
+//
 // Rows that are not aligned or do not fit the threads are taken as by rows_sm80, without the ring.
 #pragma once
 
@@ -46,6 +52,9 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
 
   // Whether rows that begin anywhere come by the ring: of one team, whose rows are known.
   static constexpr bool kShifts = kTeams == 1 && !Schedule::kDraws && Problem::kMayShift;
+
+  // Whether two launches overlap. Short rows of many blocks an SM, for which rings that may shift `Row`s are, lose by it.
+  static constexpr bool kOverlaps = !(kShifts && Problem::kKeptBytes > 0);
 
   // What tells that rows have come: one for each place of each team, and one for the `Row`s that are kept.
   struct Arrivals {
@@ -89,6 +98,16 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
     Problem::template visit<kEveryPass>(row.places, inputs, [&](auto& packed, auto place) {
       Part::copy(ring.place(turn) + offset(inputs, packed), place.row + row.head, row.piece, arrival);
     });
+  }
+
+  // Has the rows brought to L2 with which a team fills its ring, by as many threads.
+  __device__ __forceinline__ static void prefetch_first_rows(const Args& args) {
+    const uint32_t turn = threadIdx.x % kThreads, number = first_of_team() + turn * uint32_t(Base::step());
+    if (turn >= kStages || number >= args.rows) return;
+    const Row<Cut::kWhole> row(args, number, true);
+    Inputs inputs;  // only where its fields lie
+    Problem::template visit<kEveryPass>(row.places, inputs,
+                                        [&](auto&, auto place) { Part::prefetch(place.row, row.piece); });
   }
 
   // A row from its place, once it has come; zeros for vectors that it does not have.
@@ -149,6 +168,11 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
       team.reduce_meanwhile(errand, accumulators...);
     }
   };
+
+  // Of the number of the row that a leader fetches.
+  __device__ __forceinline__ static void overlap_if_last(uint32_t next, uint32_t rows) {
+    if (kOverlaps && next >= rows) ptx::let_next_grid_begin();
+  }
 
   // A row that all threads have read; `fetch` has the next one copied, by the leader's lanes.
   template <Cut kCut, typename Fetch>
@@ -243,6 +267,7 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
       singles.request(Row<kCut>(args, row.index + step));
       const uint32_t next = first + (turn + kStages) * step;
       compute(args, team, row, turn, held, [&] {
+        overlap_if_last(next, rows);
         if (is_leaders_first() && next < rows) request<kCut>(args, next, ring, turn);
       });
     }
@@ -286,6 +311,7 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
       collect(row, ring, turn, held);
       compute(args, team, row, turn, held, [&] {
         const uint32_t next = draws.next(args.drawn, told, turn, first_of_team(), step, rows);
+        overlap_if_last(next, rows);
         if (is_leaders_first()) request_drawn(args, next, ring, turn, number);
       });
     }
@@ -317,10 +343,12 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
     __syncthreads();
     Team team{scratch};
     team.meet();
-    ptx::wait_for_previous_grids();
     // The same for all rows, and for all blocks of a cluster.
     const bool is_held = args.columns / Schedule::kVector <= Base::kStretch;
-    if (is_held && args.columns % Schedule::kVector == 0 && Problem::is_aligned(args)) {
+    const bool is_whole = is_held && args.columns % Schedule::kVector == 0 && Problem::is_aligned(args);
+    if (kOverlaps && is_whole) prefetch_first_rows(args);
+    ptx::wait_for_previous_grids();
+    if (is_whole) {
       if (Problem::kKeptBytes > 0 && threadIdx.x == 0) keep(args, ptx::shared_address(&arrivals.kept));
       if constexpr (Schedule::kDraws) {
         rows_drawn(args, team, arrivals, drawn);
