@@ -240,7 +240,7 @@ fn rings_give_the_same_bits_in_every_order_of_events_and_those_of_threads_that_l
 }
 
 /// Changes of the CUDA files, each of which a schedule shows: the file, the text, and what stands in its place.
-const MUTANTS: [(&str, &str, &str); 35] = [
+const MUTANTS: [(&str, &str, &str); 38] = [
     ("rows_sm90.cuh", "    ptx::mbarrier_wait(ring.arrival(turn), Ring::parity(turn));\n", ""),
     ("rows_sm90.cuh", "return turn / kStages % 2;", "return 0;"),
     ("rows_sm90.cuh", "      ptx::named_barrier_wait(kReadBarrier + Team::number(), kThreads);\n", ""),
@@ -258,6 +258,9 @@ const MUTANTS: [(&str, &str, &str); 35] = [
     ("rows_sm90.cuh", "uint32_t(Base::step()) / kAlike * kAlike;", "uint32_t(Base::step());"),
     ("rows_sm90.cuh", "if (kAlike > 1 && first >= step) return;", ""),
     ("rows_sm90.cuh", "      keep_shifted(row);\n", ""),
+    ("rows_sm80.cuh", "kBefore > 0 ? max(columns - head - kBefore, 0) : columns - head", "columns - head"),
+    ("rows_vector.cuh", "const bool moves = before & step * 4;", "const bool moves = false;"),
+    ("rows_vector.cuh", "before % 4 * 8", "0"),
     ("rows_sm90.cuh", "if (turn >= kStages || number >= args.rows) return;", "if (turn >= kStages) return;"),
     ("rows_sm90.cuh", "if (kOverlaps && is_whole) prefetch_first_rows(args);", "prefetch_first_rows(args);"),
     ("rows_sm90.cuh", "    ptx::wait_for_previous_grids();\n", ""),

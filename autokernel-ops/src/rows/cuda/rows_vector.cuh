@@ -153,6 +153,33 @@ __device__ __forceinline__ void load_unaligned(Packed<T, kVector>& packed, const
   }
 }
 
+// The same of a span with as many columns of its row on either side, out of the aligned accesses around it: two where words would be
+// five, and those of a warp side by side. Straight code, so that the loads of several spans are on their way together.
+template <typename T, int kVector>
+__device__ __forceinline__ void load_around(Packed<T, kVector>& packed, const T* row, Span<kVector> span) {
+  constexpr int kWords = Packed<T, kVector>::kWords, kAccessWords = kMostAccessBytes / 4;
+  static_assert(kWords % kAccessWords == 0, "whole accesses");
+  const auto* from = reinterpret_cast<const char*>(row + span.first);
+  const int before = reinterpret_cast<uintptr_t>(from) % kMostAccessBytes;
+  uint32_t words[kWords + kAccessWords] = {};
+  if (span.is_inside) {
+#pragma unroll
+    for (int word = 0; word < kWords + kAccessWords; word += kAccessWords) {
+      load_words<kAccessWords>(words + word, from - before + word * 4);
+    }
+  }
+#pragma unroll
+  for (int step = kAccessWords / 2; step > 0; step /= 2) {
+    const bool moves = before & step * 4;
+#pragma unroll
+    for (int word = 0; word < kWords + step; ++word) words[word] = moves ? words[word + step] : words[word];
+  }
+#pragma unroll
+  for (int word = 0; word < kWords; ++word) {
+    packed.words[word] = sizeof(T) == 4 ? words[word] : __funnelshift_r(words[word], words[word + 1], before % 4 * 8);
+  }
+}
+
 // The elements of a span; zeros if it is not inside the row. kIsAligned: all operands are.
 template <bool kIsAligned, typename T, int kVector>
 __device__ __forceinline__ void load(Packed<T, kVector>& packed, Place<const T> place, Span<kVector> span) {

@@ -34,6 +34,12 @@ enum class Cut {
   kRagged,   // with single elements before and behind them, and operands that are not aligned
 };
 
+// Whether blocks keep `Row`s: those of teams apart may.
+template <typename Problem, Teams kTeams>
+constexpr bool kKeepsRows = false;
+template <typename Problem>
+constexpr bool kKeepsRows<Problem, Teams::kApart> = Problem::kKeptBytes > 0;
+
 template <typename Problem, typename Schedule, typename Args, Teams kTeams = Teams::kTogether>
 struct Rows {
   static constexpr int kBlocksPerRow = Schedule::kCluster > 1 ? Schedule::kCluster : 1;
@@ -44,8 +50,10 @@ struct Rows {
   static constexpr int kThreads = Schedule::kThreadsPerRow * kRowsPerBlock;
   // Vectors that the threads of a row request together: a stretch.
   static constexpr int kStretch = kThreadsPerRow * kVectors;
-  // Single elements of a thread: a row has fewer than a vector at each end.
-  static constexpr int kSingles = ceil_div(2 * (kVector - 1), kThreadsPerRow);
+  // Columns at each end that shifted rows leave to single elements, so that `Row`s that a block keeps have as many around each vector.
+  static constexpr int kMargin = kKeepsRows<Problem, kTeams> ? kVector : 0;
+  // Single elements of a thread: beside those a row has fewer than a vector at each end.
+  static constexpr int kSingles = ceil_div(2 * (kMargin + kVector - 1), kThreadsPerRow);
 
   using Team = rows::Team<Schedule::kThreadsPerRow, kRowsPerBlock, kBlocksPerRow, Problem::kMostReductions,
                           (Schedule::kPrefetches || Problem::kReductions > 2), kTeams>;
@@ -69,6 +77,7 @@ struct Rows {
     // To blocks that share a row bulk copies bring one piece of it each; threads that load take every kThreadsPerRow-th vector.
     static constexpr bool kIsInPieces = kCut != Cut::kRagged && kTeams == Teams::kApart;
     Piece piece;
+    static constexpr int kBefore = kCut == Cut::kShifted ? kMargin : 0;
 
     __device__ __forceinline__ Row(const Args& args, int64_t number) : Row(args, number, number < args.rows) {}
 
@@ -76,8 +85,8 @@ struct Rows {
         : index(is_there ? int(number) : args.rows - 1),
           is_inside(is_there),
           columns(is_inside ? args.columns : 0),
-          head(kCut == Cut::kWhole ? 0 : min(Problem::head(args, index), columns)),
-          vectors((columns - head) / kVector),
+          head(kCut == Cut::kWhole ? 0 : min(Problem::head(args, index) + kBefore, columns)),
+          vectors((kBefore > 0 ? max(columns - head - kBefore, 0) : columns - head) / kVector),
           places(Problem::places(args, index, head)),
           piece(kIsInPieces ? Piece::of<kBlocksPerRow>(Team::block(), vectors) : Piece{0, vectors}) {}
 

@@ -199,20 +199,28 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
   // reads them.
   __device__ __forceinline__ static void keep_shifted(const Row<Cut::kShifted>& row) {
     Problem::visit_rows(row.places, [&](auto place) {
+      const auto vectors = vectors_of(place.memory, row);
 #pragma unroll
       for (int vector = 0; vector < Schedule::kVectors; ++vector) {
-        const auto span = row.span(0, vector);
-        auto packed = unaligned(place.memory, span);
-        store_shared(packed, place.shared() + span.held * place.kElementBytes);
+        store_shared(vectors.of[vector], place.shared() + row.span(0, vector).held * place.kElementBytes);
       }
     });
   }
 
-  template <typename T, int kVector>
-  __device__ __forceinline__ static Packed<T, kVector> unaligned(Place<const T> place, Span<kVector> span) {
-    Packed<T, kVector> packed;
-    load<false>(packed, place, span);
-    return packed;
+  template <typename T>
+  struct Vectors {
+    Packed<T, Schedule::kVector> of[Schedule::kVectors];
+  };
+
+  // This thread's of a `Row`, all on their way before the first is used.
+  template <typename T>
+  __device__ __forceinline__ static Vectors<T> vectors_of(Place<const T> place, const Row<Cut::kShifted>& row) {
+    Vectors<T> vectors;
+#pragma unroll
+    for (int vector = 0; vector < Schedule::kVectors; ++vector) {
+      load_around(vectors.of[vector], place.row, row.span(0, vector));
+    }
+    return vectors;
   }
 
   // The single elements of a row, which the ring does not bring.
