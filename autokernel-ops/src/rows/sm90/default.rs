@@ -14,6 +14,8 @@ const THREADS: u32 = 512;
 const MOST_BLOCKS: u32 = 8;
 /// Bytes of a block's piece of a row of which an SM has two blocks; of longer ones one.
 const PAIRED_BYTES: u32 = 32 << 10;
+/// Blocks an SM of half the threads, each with two rows on their way: more than others hold.
+const SMALL_BLOCKS: u32 = 3;
 /// Bytes of a row of one matrix. On an H200, against the portable family (`docs/results/rows-h200/pieces.txt`), the family leads from
 /// `SHARED` on, at `ALONE_BYTES` of one matrix, and at `READ_AGAIN` of one matrix where the portable family reads several `Row`s
 /// again for each row.
@@ -32,6 +34,12 @@ impl Sm90Schedule {
         let [is_long, is_wide] = [row_bytes(class, columns) >= SHARED, widest(class) > 2];
         let matrices: u32 = class.read_matrices().map(|dtype| dtype.bytes()).sum();
         let is_alone = class.read_matrices().count() == 1;
+        if is_long && !is_wide && is_alone && class.read_rows().count() == 0 {
+            let small = Self::of_small_blocks(class, columns);
+            if small.cluster <= MOST_BLOCKS && small.check(class, arch).is_ok() {
+                return Some(small);
+            }
+        }
         // Where several `Row`s are kept, two teams of a block share them.
         let teams = if reads_again(class) { 2 } else { 1 };
         // Pieces of long rows are of as many bytes, whatever the elements.
@@ -64,6 +72,25 @@ impl Sm90Schedule {
         let mut tried =
             tried.flat_map(|held| [(held, stages, teams), (held, stages, 1), (held, 1, teams), (held, 1, 1)]);
         tried.find_map(|(held, stages, teams)| of(held, stages, teams))
+    }
+
+    /// For long rows of 16 bits that have shared memory to themselves. Beside `Row`s, which each block keeps, they lose
+    /// (`docs/results/rows-h200/overlap.txt`).
+    fn of_small_blocks(class: &Class, columns: u32) -> Self {
+        let (threads_per_row, vector) = (THREADS / 2, vector(class));
+        Sm90Schedule {
+            threads_per_row,
+            rows_per_block: 1,
+            vector,
+            cluster: columns.div_ceil(threads_per_row * MOST_COLUMNS).next_power_of_two(),
+            vectors: MOST_COLUMNS / vector,
+            stages: 2,
+            keep: Keep::Values,
+            keeps_rows: false,
+            joins: false,
+            blocks_per_sm: SMALL_BLOCKS,
+            draws: true,
+        }
     }
 
     /// The schedule of blocks that keep `Row`s as rows that begin anywhere need them; none where there are no such `Row`s.

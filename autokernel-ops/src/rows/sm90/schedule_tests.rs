@@ -103,7 +103,9 @@ fn long_rows_are_held_by_blocks_that_draw_them_and_teams_share_the_rows_that_the
         let Sm90Schedule { threads_per_row, rows_per_block, cluster, stages, blocks_per_sm, draws, .. } = schedule;
         ((threads_per_row, rows_per_block, cluster), (stages, blocks_per_sm, draws))
     };
-    assert_eq!(of(cases::softmax(), 65_536), ((512, 1, 4), (1, 2, true)));
+    assert_eq!(of(cases::softmax(), 65_536), ((256, 1, 8), (2, 3, true)));
+    assert_eq!(of(cases::softmax(), 131_072), ((512, 1, 8), (1, 2, true)));
+    assert_eq!(of(cases::add_rms_norm(), 65_536), ((512, 1, 4), (2, 1, true)));
     assert_eq!(of(wide(cases::softmax()), 16_384), ((512, 1, 1), (1, 1, true)));
     assert_eq!(of(wide(cases::softmax()), 65_536), ((512, 1, 8), (2, 2, true)));
     assert_eq!(of(layer_norm(Dtype::Bf16), 65_536), ((512, 2, 4), (2, 1, true)));
