@@ -257,7 +257,7 @@ const MUTANTS: [(&str, &str, &str); 38] = [
     ("rows_sm90.cuh", "place.row + row.head, row.piece", "place.row, row.piece"),
     ("rows_sm90.cuh", "uint32_t(Base::step()) / kAlike * kAlike;", "uint32_t(Base::step());"),
     ("rows_sm90.cuh", "if (kAlike > 1 && first >= step) return;", ""),
-    ("rows_sm90.cuh", "      keep_shifted(row);\n", ""),
+    ("rows_sm90.cuh", "      keep_rows<Problem, Schedule, true>(row);\n", ""),
     ("rows_sm80.cuh", "kBefore > 0 ? max(columns - head - kBefore, 0) : columns - head", "columns - head"),
     ("rows_vector.cuh", "const bool moves = before & step * 4;", "const bool moves = false;"),
     ("rows_vector.cuh", "before % 4 * 8", "0"),

@@ -241,6 +241,11 @@ impl Class {
         self.read(Kind::Row)
     }
 
+    /// Whether each row of one matrix reads several `Row`s, which threads that load them read again for each.
+    pub(super) fn reads_rows_again(&self) -> bool {
+        self.passes.len() > 1 && self.read_matrices().count() == 1 && self.read_rows().count() > 1
+    }
+
     /// Vectors on their way through the widest pass: what it reduces or what is written, whichever are more, and each `Row`.
     pub(super) fn passing(&self) -> u32 {
         let reduced = self.passes.iter().map(Vec::len).max().unwrap_or(0);

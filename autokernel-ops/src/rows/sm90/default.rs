@@ -41,7 +41,7 @@ impl Sm90Schedule {
             }
         }
         // Where several `Row`s are kept, two teams of a block share them.
-        let teams = if reads_again(class) { 2 } else { 1 };
+        let teams = if class.reads_rows_again() { 2 } else { 1 };
         // Pieces of long rows are of as many bytes, whatever the elements.
         let (threads_per_row, most) = match (is_long && is_wide, is_alone) {
             (true, true) => (THREADS, MOST_COLUMNS / 2),
@@ -150,13 +150,8 @@ pub fn portfolio(class: &Class, arch: Arch) -> Vec<Sm90Schedule> {
     for columns in WIDTHS.into_iter().filter(|&columns| leads(class, columns)) {
         schedules.extend(Sm90Schedule::for_columns(class, columns, arch).filter(|it| !schedules.contains(it)));
     }
-    schedules.extend(Sm90Schedule::for_shifted(class, arch).filter(|_| reads_again(class)));
+    schedules.extend(Sm90Schedule::for_shifted(class, arch).filter(|_| class.reads_rows_again()));
     schedules
-}
-
-/// Whether the portable family reads several `Row`s again for each row of one matrix.
-pub(super) fn reads_again(class: &Class) -> bool {
-    class.passes.len() > 1 && class.read_matrices().count() == 1 && class.read_rows().count() > 1
 }
 
 /// Whether the family leads at rows of so many columns where there are many of them.
@@ -165,6 +160,6 @@ pub(super) fn leads(class: &Class, columns: u32) -> bool {
     let is_alone = class.read_matrices().count() == 1;
     let leads = bytes >= SHARED
         || is_alone && (ALONE_BYTES..SHARED).contains(&bytes)
-        || reads_again(class) && (READ_AGAIN..ALONE_BYTES).contains(&bytes);
+        || class.reads_rows_again() && (READ_AGAIN..ALONE_BYTES).contains(&bytes);
     class.passes.len() > 1 && leads
 }

@@ -2,7 +2,7 @@
 
 use autokernel_core::Extents;
 
-use super::default::{leads, reads_again, row_bytes, widest};
+use super::default::{leads, row_bytes, widest};
 use super::schedule::Sm90Schedule;
 use crate::forecast::{Forecast, Machine};
 use crate::operation::Class as _;
@@ -61,7 +61,11 @@ impl Image {
         let fills = 2 * columns > self.schedule.held_columns();
         let Machine { memory_gb_per_s, sm_count, .. } = self.portable.machine;
         let is_bound = widest(&self.portable.class) <= 2 || memory_gb_per_s > FAST_MEMORY * f64::from(sm_count);
-        self.schedule.shifts() && reads_again(&self.portable.class) && fills && is_bound && rows >= FEW_TURNS * teams
+        self.schedule.shifts()
+            && self.portable.class.reads_rows_again()
+            && fills
+            && is_bound
+            && rows >= FEW_TURNS * teams
     }
 
     /// Rows of a length at which the family leads, that fill most of what threads hold, and of which every team has a few.
@@ -70,7 +74,7 @@ impl Image {
         let teams = self.portable.machine.sm_count * blocks_per_sm * rows_per_block / cluster;
         let [rows, columns] = [0, 1].map(|dim| extents.size(dim));
         let class = &self.portable.class;
-        let is_long = leads(class, columns) || reads_again(class) && row_bytes(class, columns) >= KEEPING_BYTES;
+        let is_long = leads(class, columns) || class.reads_rows_again() && row_bytes(class, columns) >= KEEPING_BYTES;
         is_long && 2 * columns > self.schedule.held_columns() && rows >= FEW_TURNS * teams
     }
 }

@@ -195,34 +195,6 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
     }
   }
 
-  // The `Row`s as far as this thread's vectors reach, from where those of rows with so many columns before them begin. Nobody else
-  // reads them.
-  __device__ __forceinline__ static void keep_shifted(const Row<Cut::kShifted>& row) {
-    Problem::visit_rows(row.places, [&](auto place) {
-      const auto vectors = vectors_of(place.memory, row);
-#pragma unroll
-      for (int vector = 0; vector < Schedule::kVectors; ++vector) {
-        store_shared(vectors.of[vector], place.shared() + row.span(0, vector).held * place.kElementBytes);
-      }
-    });
-  }
-
-  template <typename T>
-  struct Vectors {
-    Packed<T, Schedule::kVector> of[Schedule::kVectors];
-  };
-
-  // This thread's of a `Row`, all on their way before the first is used.
-  template <typename T>
-  __device__ __forceinline__ static Vectors<T> vectors_of(Place<const T> place, const Row<Cut::kShifted>& row) {
-    Vectors<T> vectors;
-#pragma unroll
-    for (int vector = 0; vector < Schedule::kVectors; ++vector) {
-      load_around(vectors.of[vector], place.row, row.span(0, vector));
-    }
-    return vectors;
-  }
-
   // The single elements of a row, which the ring does not bring.
   template <Cut kCut>
   struct Singles {
@@ -261,7 +233,7 @@ struct RingRows : Rows<Problem, Schedule, Args, Teams::kApart> {
     Singles<kCut> singles;
     if constexpr (kCut == Cut::kShifted) {
       const Row<kCut> row(args, first);
-      keep_shifted(row);
+      keep_rows<Problem, Schedule, true>(row);
       singles.request(row);
     } else {
       wait_for_kept(arrivals);
