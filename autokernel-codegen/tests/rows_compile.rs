@@ -81,6 +81,38 @@ fn long_rows_are_held_without_spills_on_a_gpu_without_clusters() {
     });
 }
 
+/// What a kernel carries of them, and such as the rules refuse with twice as many vectors.
+#[test]
+fn blocks_that_stay_and_keep_rows_compile_without_spills() {
+    let Some(compiler) = compiler() else { return };
+    let layer_norm = BODIES[2];
+    std::thread::scope(|scope| {
+        for body in
+            ["f16", "bf16", "f32"].map(|ty| layer_norm.replace("f32", ty)).into_iter().chain([BODIES[1].to_owned()])
+        {
+            let compiler = &compiler;
+            scope.spawn(move || {
+                let problem = problem(&syn::parse_str(&body).unwrap()).unwrap();
+                let class = problem.class();
+                let all = sm80::schedules(&class, Arch::SM_80);
+                let edge: Vec<_> = all
+                    .into_iter()
+                    .filter(|schedule| {
+                        let twice = Sm80Schedule { vectors: 2 * schedule.vectors, ..*schedule };
+                        schedule.keeps_rows && twice.check(&class, Arch::SM_80).is_err()
+                    })
+                    .collect();
+                let sample = (0..SAMPLE).map(|at| edge[(edge.len() - 1) * at / (SAMPLE - 1)]);
+                for schedule in sample.chain(Sm80Schedule::for_shifted(&class, Arch::SM_80)) {
+                    let image = compiler.compile(&emit::kernel(&problem, &schedule).0, Arch::SM_80);
+                    let image = image.unwrap_or_else(|error| panic!("{problem} by {schedule}: {error}"));
+                    println!("{problem} by {schedule}: {} registers", image.report.registers);
+                }
+            });
+        }
+    });
+}
+
 /// Of 2048 threads a multiprocessor of these has room for 1536.
 #[test]
 fn kernels_ask_for_no_more_blocks_than_a_multiprocessor_of_each_gpu_holds() {

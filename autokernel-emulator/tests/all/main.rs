@@ -33,6 +33,7 @@ mod rows_joined_kernels;
 mod rows_kernels;
 mod rows_moved_kernels;
 mod rows_ring_kernels;
+mod rows_staying_kernels;
 mod schedules;
 mod simple_kernels;
 mod skinny_kernels;

@@ -52,6 +52,7 @@ pub fn plain() -> Sm80Schedule {
         blocks_per_sm: 0,
         joins: false,
         parked: 0,
+        keeps_rows: false,
     }
 }
 

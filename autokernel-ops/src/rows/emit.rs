@@ -12,10 +12,11 @@ use crate::hash;
 use crate::source::{self, KernelSource};
 
 /// The CUDA files that kernels of this operation begin with.
-pub const ROOTS: [&str; 9] = [
+pub const ROOTS: [&str; 10] = [
     "columns_sm80.cuh",
     "rows_sm80.cuh",
     "rows_parked.cuh",
+    "rows_staying.cuh",
     "rows_elementwise.cuh",
     "rows_sm90.cuh",
     "rows_index.cuh",

@@ -45,6 +45,17 @@ fn add_rms_norm_of_a_few_columns_is_as_golden_and_requests_its_weights_with_the_
 }
 
 #[test]
+fn add_rms_norm_of_blocks_that_stay_is_as_golden_and_keeps_its_weights() {
+    let problem = Problem::new(cases::add_rms_norm()).unwrap();
+    let plain = Sm80Schedule::for_columns(&problem.class(), 4096, Arch::SM_80);
+    let staying = Sm80Schedule { threads_per_row: 256, vectors: 2, blocks_per_sm: 2, keeps_rows: true, ..plain };
+    assert_eq!(staying.check(&problem.class(), Arch::SM_80), Ok(()));
+    let (source, plan) = kernel(&problem, &staying);
+    expect_file!["golden/add_rms_norm_staying_sm80.cu"].assert_eq(&source.cuda);
+    assert_eq!(plan.kernels[0].shared_bytes, 4096 * 2);
+}
+
+#[test]
 fn a_row_that_no_pass_reads_is_not_requested() {
     let mut body = cases::add_rms_norm();
     body.operands.insert(3, cases::reads("unread", Kind::Row, Dtype::F32));

@@ -26,7 +26,7 @@ impl Operation for Problem {
 
     const HEADERS: &'static [Header] = headers! {
         "cuda/": "reference_rows.cuh" "rows_fp8.cuh" "rows_index.cuh" "rows_int8.cuh" "rows_joined.cuh" "rows_kept.cuh" "rows_moved.cuh" "rows_reduce.cuh" "rows_vector.cuh";
-        "sm80/cuda/": "columns_sm80.cuh" "rows_elementwise.cuh" "rows_parked.cuh" "rows_prefetch.cuh" "rows_sm80.cuh";
+        "sm80/cuda/": "columns_sm80.cuh" "rows_elementwise.cuh" "rows_parked.cuh" "rows_prefetch.cuh" "rows_sm80.cuh" "rows_staying.cuh";
         "sm90/cuda/": "rows_drawn.cuh" "rows_part.cuh" "rows_sm90.cuh";
     };
 

@@ -54,6 +54,7 @@ fn of_rows(rng: &mut StdRng, problem: &rows::Problem, arch: Arch, sizes: Sizes) 
         blocks_per_sm: one(rng, &[0, 0, 1, 2, 4, 8]),
         joins: one(rng, &[false, true]),
         parked: 0,
+        keeps_rows: rng.random_ratio(1, 3),
     };
     let mut drawn = (0..TRIES).map(|_| draw(rng));
     let fits =

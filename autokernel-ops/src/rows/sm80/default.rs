@@ -37,6 +37,10 @@ const STRIP_VECTORS: u32 = 32;
 /// Threads of a block that takes one, and vectors that each has under way of a matrix that is read alone.
 const STRIP_BLOCK_THREADS: u32 = 256;
 const VECTORS_OF_ONE: u32 = 4;
+/// Columns, about, of rows that begin anywhere, threads of a block that stays with such, and blocks an SM.
+const SHIFTED_COLUMNS: u32 = 4096;
+const SHIFTED_THREADS: u32 = 256;
+const SHIFTED_BLOCKS: [u32; 3] = [4, 3, 2];
 /// Threads of a block where nothing was tuned.
 const BLOCK_THREADS: u32 = 128;
 
@@ -67,6 +71,7 @@ impl Sm80Schedule {
             blocks_per_sm: 0,
             joins: false,
             parked: 0,
+            keeps_rows: false,
         };
         schedule.take_long_rows(class, needed);
         // Less until it fits the registers; what is then no longer held is read again.
@@ -92,6 +97,26 @@ impl Sm80Schedule {
         let pays =
             is_alone && class.may_join_exponentials() || needed * vector > schedule.held_columns() && class.may_join();
         if pays && joining.check(class, arch).is_ok() { joining } else { schedule }
+    }
+
+    /// The schedule of blocks that keep `Row`s as rows that begin anywhere need them, where each would read several again; none where no such schedule
+    /// keeps the rules, nor on Hopper, whose own family has one.
+    pub fn for_shifted(class: &Class, arch: Arch) -> Option<Self> {
+        if arch == Arch::SM_90A || !class.reads_rows_again() {
+            return None;
+        }
+        let plain = Self::for_columns(class, SHIFTED_COLUMNS, arch);
+        let of = |blocks_per_sm| Sm80Schedule {
+            threads_per_row: SHIFTED_THREADS,
+            rows_per_block: 1,
+            vectors: SHIFTED_COLUMNS / SHIFTED_THREADS / plain.vector,
+            blocks_per_sm,
+            joins: false,
+            parked: 0,
+            keeps_rows: true,
+            ..plain
+        };
+        SHIFTED_BLOCKS.into_iter().map(of).find(|schedule| schedule.check(class, arch).is_ok())
     }
 
     /// The same where shared memory holds what registers do not, so that a row is read once.
@@ -167,6 +192,7 @@ impl Sm80Schedule {
             blocks_per_sm: 0,
             joins: false,
             parked: 0,
+            keeps_rows: false,
         };
         while schedule.check(class, arch).is_err() && schedule.threads() > WARP_THREADS {
             schedule.rows_per_block /= 2;

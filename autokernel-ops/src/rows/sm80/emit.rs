@@ -20,7 +20,9 @@ pub fn shape(schedule: &Sm80Schedule, class: &Class) -> Shape {
         columns: class.is_elementwise().then(|| schedule.part_columns()),
         cluster,
         blocks_per_sm,
-        shared_bytes: rules::prefetch_bytes(schedule, class) + rules::parked_bytes(schedule, class),
+        shared_bytes: rules::prefetch_bytes(schedule, class)
+            + rules::parked_bytes(schedule, class)
+            + rules::kept_bytes(schedule, class),
     }
 }
 
@@ -30,7 +32,8 @@ pub fn roots_of(class: &Class) -> Vec<&'static str> {
         return vec!["columns_sm80.cuh"];
     }
     let parked = (class.passes.len() > 1 && class.is_in_place()).then_some(Walk::Parked.file());
-    included(class, Walk::of(class, 0)).into_iter().chain(parked).collect()
+    let staying = parked.filter(|_| class.read_rows().count() > 0).map(|_| Walk::Staying.file());
+    included(class, Walk::Whole.unless_elementwise(class)).into_iter().chain(parked).chain(staying).collect()
 }
 
 /// Which of the family's kernels takes the rows.
@@ -40,23 +43,30 @@ enum Walk {
     Whole,
     /// The same, of rows of which it holds a part in shared memory.
     Parked,
+    /// The same, by blocks that stay and keep `Row`s.
+    Staying,
     /// A block takes a part of rows that nothing reduces.
     Parts,
 }
 
 impl Walk {
-    fn of(class: &Class, parked: u32) -> Self {
-        match parked {
-            0 if class.is_elementwise() => Walk::Parts,
-            0 => Walk::Whole,
-            _ => Walk::Parked,
+    fn of(class: &Class, schedule: &Sm80Schedule) -> Self {
+        match schedule {
+            Sm80Schedule { keeps_rows: true, .. } => Walk::Staying,
+            Sm80Schedule { parked: 1.., .. } => Walk::Parked,
+            _ => Walk::Whole.unless_elementwise(class),
         }
+    }
+
+    fn unless_elementwise(self, class: &Class) -> Self {
+        if class.is_elementwise() { Walk::Parts } else { self }
     }
 
     fn file(self) -> &'static str {
         match self {
             Walk::Whole => "rows_sm80.cuh",
             Walk::Parked => "rows_parked.cuh",
+            Walk::Staying => "rows_staying.cuh",
             Walk::Parts => "rows_elementwise.cuh",
         }
     }
@@ -65,6 +75,7 @@ impl Walk {
         match self {
             Walk::Whole => "Rows",
             Walk::Parked => "ParkedRows",
+            Walk::Staying => "StayingRows",
             Walk::Parts => "ElementwiseRows",
         }
     }
@@ -99,14 +110,18 @@ pub fn kernel(problem: &Problem, schedule: &Sm80Schedule) -> (KernelSource, Laun
         constants.extend([int("kParked", parked), int("kGroup", rules::group(schedule, &class)), kept]);
     }
     let constants = source::constants("How: threads, and the vectors that each holds.", "Schedule", &constants);
-    let (shape, walk) = (shape(schedule, &class), Walk::of(&class, parked));
+    let (shape, walk) = (shape(schedule, &class), Walk::of(&class, schedule));
     let args = |symbol: &str| {
         let plan = plan::plan(&problem.body().operands, &own, shape, symbol.to_owned());
         let args: String = plan.kernels.iter().map(|step| source::args(&step.args)).collect();
         (plan, args)
     };
     let program = if joins { Program::joining } else { Program::new }(problem.body(), keep);
-    let brought = if rules::requests_rows(schedule, &class) { Brought::NothingAtOnce } else { Brought::Nothing };
+    let brought = match schedule {
+        Sm80Schedule { keeps_rows: true, .. } => Brought::MatricesAndRows,
+        _ if rules::requests_rows(schedule, &class) => Brought::NothingAtOnce,
+        _ => Brought::Nothing,
+    };
     let body = format!("{constants}\n{}\n{}", args("").1, print::problem(problem.body(), &program, brought));
     let symbol = format!("autokernel_{}_{}", problem.class().slug(), hash::short(&body));
     let (plan, _) = args(&symbol);
@@ -119,13 +134,18 @@ pub fn kernel(problem: &Problem, schedule: &Sm80Schedule) -> (KernelSource, Laun
          {includes}\n\
          namespace {{\n\n{body}\n\
          using Kernel = autokernel::rows::{kernel}<Problem, Schedule, Args>;\n\
-         static_assert(Kernel::kThreads == {threads}, \"the launch has as many\");\n\n}}  // namespace\n\n\
+         static_assert(Kernel::kThreads == {threads}{bytes}, \"the launch has as many\");\n\n}}  // namespace\n\n\
          // As many blocks as an SM can hold at once, whose loads cover each other's arithmetic.\n\
          extern \"C\" __global__ void __launch_bounds__(Kernel::kThreads, autokernel::resident_blocks(Kernel::kThreads, {blocks})){cluster}\n\
          {symbol}(const __grid_constant__ Args args) {{\n  Kernel::run(args);\n}}\n",
         includes = included(&class, walk).iter().map(|file| format!("#include \"{file}\"\n")).collect::<String>(),
         kernel = walk.kernel(),
         threads = schedule.threads(),
+        bytes = if schedule.keeps_rows {
+            format!(" && Kernel::kSharedBytes == {}", rules::kept_bytes(schedule, &class))
+        } else {
+            String::new()
+        },
         blocks = rules::resident_blocks(schedule, &problem.class()),
     );
     (KernelSource { symbol, cuda }, plan)

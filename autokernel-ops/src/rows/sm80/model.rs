@@ -46,6 +46,12 @@ const MOVING: f64 = 3.1;
 const FUNCTION: f64 = 6.9;
 /// Operations that an element of a `Row` takes whose vectors are not the matrices'.
 const SHIFTING: f64 = 0.2;
+/// Of what the same threads take for rows that begin anywhere, what blocks take that stay with such and shift their `Row`s once: on an H200 0.81 of
+/// 16 bits, 0.92 of f32 (`docs/results/rows-h200/overlap.txt`). What they take for others has not been measured; those are not theirs.
+const SHIFTED_ONCE: f64 = 0.85;
+const ALIGNED_OR_FEW: f64 = 2.0;
+/// Rows of a block that stays from which on it pays that it shifts them.
+const FEW_TURNS: u32 = 4;
 /// Of what is not the bottleneck, the share that is not hidden behind it.
 const CONTENTION: f64 = 0.18;
 
@@ -62,6 +68,11 @@ pub struct Image {
 
 impl Forecast for Image {
     fn predicted_ms(&self, extents: &Extents) -> f64 {
+        if self.schedule.keeps_rows {
+            let alone = Sm80Schedule { blocks_per_sm: 0, keeps_rows: false, ..self.schedule };
+            let share = if self.is_shifted_well(extents) { SHIFTED_ONCE } else { ALIGNED_OR_FEW };
+            return share * Image { schedule: alone, ..self.clone() }.predicted_ms(extents);
+        }
         if self.class.is_by_columns() {
             let Image { class, schedule, machine } = self;
             let blocks = machine.sm_count * resident_blocks(schedule, class);
@@ -203,6 +214,15 @@ impl Image {
         self.class.passes.len() as f64 - f64::from(u8::from(self.schedule.joins))
     }
 
+    /// Rows that begin anywhere, fill most of what threads hold, and of which every block has a few.
+    fn is_shifted_well(&self, extents: &Extents) -> bool {
+        let [rows, columns] = [0, 1].map(|dim| extents.size(dim));
+        let held = self.schedule.held_columns();
+        let fills = 2 * columns > held && self.in_vectors(extents) <= held;
+        let blocks = self.machine.sm_count * self.schedule.blocks_per_sm;
+        !columns.is_multiple_of(self.schedule.vector) && fills && rows >= FEW_TURNS * blocks
+    }
+
     /// Blocks that stay do not hold rows that begin anywhere, which they cannot request ahead, nor does shared memory.
     fn is_held(&self, extents: &Extents) -> bool {
         let leaves_in_registers = self.schedule.blocks_per_sm == 0 && self.schedule.parked == 0;
@@ -220,7 +240,8 @@ impl Image {
 pub fn portfolio(class: &Class, arch: Arch) -> Vec<Sm80Schedule> {
     let mut schedules: Vec<Sm80Schedule> = Vec::new();
     let of_widths = WIDTHS.into_iter().map(|columns| Sm80Schedule::for_columns(class, columns, arch));
-    for schedule in of_widths.chain(Sm80Schedule::for_few_long_rows(class, arch)) {
+    let others = [Sm80Schedule::for_few_long_rows(class, arch), Sm80Schedule::for_shifted(class, arch)];
+    for schedule in of_widths.chain(others.into_iter().flatten()) {
         if !schedules.contains(&schedule) {
             schedules.push(schedule);
         }

@@ -41,6 +41,8 @@ const MANY_VECTORS_REGISTERS: u32 = 48;
 /// Matrices whose kept inputs become elements one after the other, and what more of them need.
 const FEW_MATRICES: usize = 3;
 const MANY_MATRICES_REGISTERS: u32 = 16;
+/// Registers of the row that comes next, beside its vectors.
+const NEXT_REGISTERS: u32 = 16;
 /// Registers of the address of one more operand.
 const OPERAND_REGISTERS: u32 = 3;
 /// Registers are given to a thread by so many.
@@ -147,14 +149,15 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "blocks_per_sm",
-        words: "blocks_per_sm is 0, or 1, 2, 4 or 8 where rows are reduced and nothing is read or written elsewhere than in its row and column; those blocks have at most 2048 threads, their next rows, in vectors of \
+        words: "blocks_per_sm is 0, or 1, 2, 4 or 8, or 3 with keeps_rows, where rows are reduced and nothing is read or written elsewhere than in its row and column; those blocks have at most 2048 threads, their next rows, in vectors of \
                 at least 16 bytes, fit the shared memory",
         holds: |s, class, arch| {
             let accesses = class.read_matrices().all(|dtype| s.vector * dtype.bytes() >= ACCESS_BYTES);
-            let shared = s.blocks_per_sm * (prefetch_bytes(s, class) + SCRATCH_BYTES);
+            let shared = s.blocks_per_sm * (prefetch_bytes(s, class) + kept_bytes(s, class) + SCRATCH_BYTES);
             let fits = s.blocks_per_sm * s.threads() <= SM.threads && shared <= arch.shared_bytes_per_block();
             let may_be_ahead = class.is_in_place() && !class.is_elementwise();
-            let is_ahead = [1, 2, 4, 8].contains(&s.blocks_per_sm) && may_be_ahead;
+            let is_known = [1, 2, 4, 8].contains(&s.blocks_per_sm) || s.keeps_rows && s.blocks_per_sm == 3;
+            let is_ahead = is_known && may_be_ahead;
             s.blocks_per_sm == 0 || is_ahead && accesses && fits
         },
         reason: |s, class, arch| {
@@ -184,6 +187,25 @@ pub const RULES: &[Rule<S, Class>] = &[
                 "{} vectors of {} threads are {bytes} bytes, where {arch} has {limit}; take fewer, or 0",
                 s.parked,
                 s.threads()
+            )
+        },
+    },
+    Rule {
+        name: "keeps_rows",
+        words: "keeps_rows is false, or true where several passes read Rows, rows_per_block is 1, threads_per_row at least 32, cluster 0 or 1, \
+                parked 0, and vectors of each matrix and Row are 16 bytes at least, for as many blocks_per_sm as registers allow",
+        holds: |s, class, _| {
+            let alone = s.rows_per_block == 1 && s.threads_per_row >= WARP_THREADS && s.cluster <= 1 && s.parked == 0;
+            let stays = (1..=resident_blocks(s, class)).contains(&s.blocks_per_sm);
+            let whole = class.read_rows().chain(class.matrices()).all(|dtype| s.vector * dtype.bytes() >= ACCESS_BYTES);
+            let reads = class.passes.len() > 1 && class.read_rows().count() > 0;
+            !s.keeps_rows || alone && stays && whole && reads
+        },
+        reason: |s, class, _| {
+            let S { blocks_per_sm, .. } = s;
+            format!(
+                "{blocks_per_sm} blocks an SM, which holds {}; take 1 to as many, of one row and vectors of 16 bytes, or keeps_rows = false",
+                resident_blocks(s, class)
             )
         },
     },
@@ -258,17 +280,18 @@ fn parts_of_registers(s: &S, class: &Class) -> (u32, u32) {
     let operands = u32::try_from(addressed).unwrap_or(u32::MAX).saturating_sub(FEW_OPERANDS);
     let rows: u32 = class.read_rows().map(|dtype| (s.vector * dtype.bytes()).div_ceil(4)).sum();
     let rest = OPERAND_REGISTERS * operands + class.cost.registers + class.cost.constants();
-    let is_straight = s.blocks_per_sm == 0 && s.parked == 0;
+    let is_straight = (s.blocks_per_sm == 0 || s.keeps_rows) && s.parked == 0;
     let many = if s.vectors > FEW_VECTORS && is_straight { MANY_VECTORS_REGISTERS } else { 0 };
     let passing = PASSING_REGISTERS * s.vector * class.passing().saturating_sub(FEW_PASSING);
     let keeps_many = s.keep == Keep::Inputs && class.read_matrices().count() > FEW_MATRICES;
     let matrices = if keeps_many { MANY_MATRICES_REGISTERS } else { 0 };
+    let next = if s.keeps_rows { s.vectors * inputs + NEXT_REGISTERS } else { 0 };
     let beside = rows.saturating_sub(FEW_ROW_REGISTERS) + passing + many + matrices;
     // What is kept at once takes the place of one vector's inputs after the other.
     if parks_kept(s, class) {
         return (registers_for(s, 0, kept, rest) + inputs, beside);
     }
-    (registers_for(s, inputs, kept, rest), beside)
+    (registers_for(s, inputs, kept, rest) + next, beside)
 }
 
 /// Whether shared memory has what the first pass keeps, in the place of what it reads.
@@ -308,7 +331,13 @@ pub fn available(s: &S) -> u32 {
 /// Bytes of the row, of each matrix that is read, that a block has on its way while it computes another.
 pub(super) fn prefetch_bytes(s: &S, class: &Class) -> u32 {
     let bytes: u32 = class.read_matrices().map(|dtype| dtype.bytes()).sum();
-    if s.blocks_per_sm == 0 { 0 } else { s.threads() * s.vectors * s.vector * bytes }
+    if s.blocks_per_sm == 0 || s.keeps_rows { 0 } else { s.threads() * s.vectors * s.vector * bytes }
+}
+
+/// Bytes of the `Row`s that a block keeps.
+pub(super) fn kept_bytes(s: &S, class: &Class) -> u32 {
+    let bytes: u32 = class.read_rows().map(|dtype| dtype.bytes()).sum();
+    if s.keeps_rows { s.threads() * s.vectors * s.vector * bytes } else { 0 }
 }
 
 /// Blocks of a schedule that one multiprocessor holds at once: what a kernel is compiled for.

@@ -32,7 +32,7 @@ schedule! {
         "values saves what is dear to compute again, as exponentials; inputs saves registers where rows are long.";
         /// Blocks that each SM is given to walk over the rows, the next of which is on its way to shared memory while they compute
         /// one; 0 for a block for each of its rows.
-        blocks_per_sm: u32, "0, 1, 2, 4, 8",
+        blocks_per_sm: u32, "0, 1, 2, 3, 4, 8",
         "0 where an SM holds several rows at once, whose loads cover each other's arithmetic; 1 where it holds one.";
         /// Whether two reductions of which the second needs the first (a maximum and exponentials relative to it, a mean and squares
         /// about it) are made in one pass, and cross the threads of a row once.
@@ -43,6 +43,10 @@ schedule! {
         parked: u32 = 0, "0 to 16",
         "0 where registers hold a row. 10 beside 6 in registers hold 65536 columns, of 1024 threads of f32, and of 512 of 16 bits, of which an \
          SM has two blocks; what neither holds is read again in each pass.";
+        /// Whether blocks that stay keep `Row`s in shared memory, shifted once to where the vectors of their rows begin, and request the
+        /// next of these to registers.
+        keeps_rows: bool = 0, "false, true",
+        "true where rows begin anywhere, which find no Row aligned, beside two Rows and more; 256 threads that hold 4096 columns, 4 blocks an SM.";
     }
 }
 
@@ -84,7 +88,7 @@ impl fmt::Display for Sm80Schedule {
     /// One short line: `rows_sm80 256x1 v8x4 keeps values`, with `4 blocks an SM` where it is persistent.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Sm80Schedule { threads_per_row, rows_per_block, vector, cluster, vectors, keep, .. } = self;
-        let Sm80Schedule { blocks_per_sm, joins, parked, .. } = self;
+        let Sm80Schedule { blocks_per_sm, joins, parked, keeps_rows, .. } = self;
         let keep = match keep {
             Keep::Inputs => "inputs",
             Keep::Values => "values",
@@ -94,6 +98,9 @@ impl fmt::Display for Sm80Schedule {
             write!(f, "+{parked}")?;
         }
         write!(f, " keeps {keep}")?;
+        if *keeps_rows {
+            f.write_str(" and rows")?;
+        }
         if *cluster > 0 {
             write!(f, " cluster {cluster}")?;
         }

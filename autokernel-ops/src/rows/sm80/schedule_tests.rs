@@ -1,13 +1,15 @@
-use autokernel_core::{Arch, Dtype};
+use autokernel_core::{Arch, ComputeCapability, Dtype};
 
-use super::model::portfolio;
+use super::model::{Image, portfolio};
 use super::rules::{self, RULES, parked_bytes, resident_blocks};
 use super::schedule::Sm80Schedule;
 use super::space;
 use crate::body::{Body, Kind, Operand, Reduction};
 use crate::expr::{Cost, Expr, Math};
+use crate::forecast::{Forecast as _, Machine};
 use crate::rows::cases;
 use crate::rows::passes::Keep;
+use crate::rows::plan::extents;
 use crate::rows::problem::{Class, Problem};
 
 fn class(body: crate::rows::Body) -> Class {
@@ -133,6 +135,60 @@ fn long_rows_are_held_without_clusters_and_an_sm_has_two_of_16_bits() {
     );
     assert_eq!(parked_bytes(&parks_kept, &both), 1024 * 10 * 16);
     assert_eq!(parked_bytes(&Sm80Schedule { keep: Keep::Inputs, ..parks_kept }, &both), 2 * 1024 * 10 * 16);
+}
+
+/// Two `Row`s beside a matrix, all of a type.
+fn layer_norm(dtype: Dtype) -> Class {
+    let (reads, name) = (|name: &str, kind| cases::reads(name, kind, dtype), cases::name);
+    class(Body {
+        operands: vec![
+            reads("x", Kind::Matrix),
+            reads("weight", Kind::Row),
+            reads("bias", Kind::Row),
+            cases::writes("out", Kind::Matrix, dtype),
+        ],
+        steps: vec![
+            cases::reduce("mean", Reduction::Mean, name("x")),
+            cases::bind("centred", name("x") - name("mean")),
+            cases::reduce("variance", Reduction::Mean, name("centred") * name("centred")),
+            cases::store("out", name("centred") / name("variance") * name("weight") + name("bias")),
+        ],
+        ..Body::default()
+    })
+}
+
+#[test]
+fn rows_that_begin_anywhere_are_left_to_blocks_that_keep_several_rows_where_there_are_no_rings() {
+    let machine = Machine {
+        capability: ComputeCapability::new(8, 0),
+        sm_count: 108,
+        matrix_tflops: 312.0,
+        memory_gb_per_s: 2039.0,
+    };
+    for (dtype, name) in [
+        (Dtype::Bf16, "rows_sm80 256x1 v8x2 keeps values and rows 4 blocks an SM"),
+        (Dtype::F16, "rows_sm80 256x1 v8x2 keeps values and rows 4 blocks an SM"),
+        (Dtype::F32, "rows_sm80 256x1 v4x4 keeps values and rows 3 blocks an SM"),
+    ] {
+        let class = layer_norm(dtype);
+        let shifted = Sm80Schedule::for_shifted(&class, Arch::SM_80).unwrap();
+        assert_eq!(shifted.to_string(), name);
+        assert_eq!(Sm80Schedule::for_shifted(&class, Arch::SM_90A), None, "rings have these");
+        let chosen = |rows, columns| {
+            let ms = |schedule: &Sm80Schedule| {
+                Image { class: class.clone(), schedule: *schedule, machine }.predicted_ms(&extents(rows, columns))
+            };
+            let images = portfolio(&class, Arch::SM_80);
+            images.into_iter().min_by(|a, b| ms(a).total_cmp(&ms(b))).unwrap()
+        };
+        assert_eq!(chosen(4096, 4099), shifted);
+        for (rows, columns) in [(32, 4099), (4096, 1023), (4096, 4096), (16_384, 1024), (4096, 5003)] {
+            assert!(!chosen(rows, columns).keeps_rows, "{rows}x{columns} of {class}");
+        }
+    }
+    for body in [cases::softmax(), cases::add_rms_norm()] {
+        assert_eq!(Sm80Schedule::for_shifted(&class(body), Arch::SM_80), None, "no row reads several");
+    }
 }
 
 /// A maximum, and behind it a sum of what `term` makes of the element and the maximum.

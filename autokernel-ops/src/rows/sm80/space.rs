@@ -13,6 +13,7 @@ const VECTOR: [u32; 3] = [2, 4, 8];
 const VECTORS: [u32; 4] = [1, 2, 4, 8];
 const CLUSTER: [u32; 5] = [0, 1, 2, 4, 8];
 const BLOCKS_PER_SM: [u32; 5] = [0, 1, 2, 4, 8];
+const STAYING_BLOCKS: [u32; 5] = [1, 2, 3, 4, 8];
 
 /// Every valid schedule for `class` on `arch`, in a fixed order.
 pub fn schedules(class: &Class, arch: Arch) -> Vec<Sm80Schedule> {
@@ -33,6 +34,7 @@ pub fn schedules(class: &Class, arch: Arch) -> Vec<Sm80Schedule> {
                                 blocks_per_sm,
                                 joins: false,
                                 parked: 0,
+                                keeps_rows: false,
                             }));
                         }
                     }
@@ -44,6 +46,8 @@ pub fn schedules(class: &Class, arch: Arch) -> Vec<Sm80Schedule> {
     let joining = schedules.iter().map(|schedule| Sm80Schedule { joins: true, ..*schedule });
     let joining: Vec<_> = joining.filter(|schedule| schedule.check(class, arch).is_ok()).collect();
     schedules.extend(joining);
+    let staying: Vec<_> = schedules.iter().flat_map(|schedule| staying(*schedule)).collect();
+    schedules.extend(staying.into_iter().filter(|schedule| schedule.check(class, arch).is_ok()));
     let parked = PARKED.iter().flat_map(|&(threads_per_row, vectors, parked)| {
         let of = |vector, keep, cluster| Sm80Schedule {
             threads_per_row,
@@ -55,6 +59,7 @@ pub fn schedules(class: &Class, arch: Arch) -> Vec<Sm80Schedule> {
             blocks_per_sm: 0,
             joins: false,
             parked,
+            keeps_rows: false,
         };
         let mut all = Vec::new();
         for vector in [4, 8] {
@@ -66,4 +71,12 @@ pub fn schedules(class: &Class, arch: Arch) -> Vec<Sm80Schedule> {
     });
     schedules.extend(parked.filter(|schedule| schedule.check(class, arch).is_ok()));
     schedules
+}
+
+/// The same of blocks that stay, and keep `Row`s.
+fn staying(schedule: Sm80Schedule) -> Vec<Sm80Schedule> {
+    if schedule.blocks_per_sm > 0 || schedule.rows_per_block > 1 {
+        return Vec::new();
+    }
+    STAYING_BLOCKS.map(|blocks_per_sm| Sm80Schedule { blocks_per_sm, keeps_rows: true, ..schedule }).into()
 }

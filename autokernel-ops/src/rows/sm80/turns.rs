@@ -75,6 +75,7 @@ mod tests {
             blocks_per_sm: 1,
             joins: false,
             parked: 0,
+            keeps_rows: false,
         };
         let count = |teams: u32| Turns::new(&schedule, teams, 1, 132).count;
         assert_eq!([66, 67, 85, 132, 133].map(count), [1.0, 2.0, 2.0, 2.0, 3.0]);

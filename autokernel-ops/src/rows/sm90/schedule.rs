@@ -82,6 +82,7 @@ impl Sm90Schedule {
             blocks_per_sm: 1,
             joins,
             parked: 0,
+            keeps_rows: false,
         }
     }
 
