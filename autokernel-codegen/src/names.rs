@@ -48,9 +48,25 @@ pub struct Names {
     pub free: Vec<Ident>,
     /// Names that blocks of the text bind.
     bound: Vec<Ident>,
+    /// Whether a function that is called is none of them.
+    of_values: bool,
+}
+
+impl Names {
+    /// Those of values alone: what a text calls may have the name of one.
+    pub fn of_values() -> Self {
+        Names { of_values: true, ..Names::default() }
+    }
 }
 
 impl<'ast> Visit<'ast> for Names {
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        if !self.of_values {
+            self.visit_expr(&call.func);
+        }
+        call.args.iter().for_each(|argument| self.visit_expr(argument));
+    }
+
     fn visit_block(&mut self, block: &'ast syn::Block) {
         let outer = self.bound.len();
         visit::visit_block(self, block);

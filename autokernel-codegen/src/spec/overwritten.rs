@@ -94,7 +94,7 @@ fn writes(statement: &Stmt, output: &Ident) -> bool {
 
 /// Whether its values name the output.
 fn reads(statement: &Stmt, output: &Ident) -> bool {
-    let mut names = Names::default();
+    let mut names = Names::of_values();
     match statement {
         Stmt::Expr(syn::Expr::Assign(assign), _) => names.visit_expr(&assign.right),
         other => names.visit_stmt(other),
@@ -123,7 +123,7 @@ fn read(written: &FnArg, before: &Ident) -> FnArg {
     read
 }
 
-/// Gives what is read another name; a name that a block binds hides it there.
+/// Gives what is read another name; a name that a block binds hides it there, and a function that is called is another.
 struct Rename<'n> {
     from: &'n Ident,
     to: &'n Ident,
@@ -132,6 +132,10 @@ struct Rename<'n> {
 impl VisitMut for Rename<'_> {
     fn visit_expr_assign_mut(&mut self, assign: &mut syn::ExprAssign) {
         self.visit_expr_mut(&mut assign.right);
+    }
+
+    fn visit_expr_call_mut(&mut self, call: &mut syn::ExprCall) {
+        call.args.iter_mut().for_each(|argument| self.visit_expr_mut(argument));
     }
 
     fn visit_block_mut(&mut self, block: &mut syn::Block) {
@@ -182,7 +186,7 @@ mod tests {
                     const x: f32 = 2.0;
                     x + skip
                 };
-                x = y + x * x_before;
+                x = y + x * x_before + x(x);
                 out = y;
             }
         ));
@@ -196,7 +200,7 @@ mod tests {
                 const x: f32 = 2.0;
                 x + skip
             };
-            x = y + x_before_ * x_before;
+            x = y + x_before_ * x_before + x(x_before_);
             out = y;
         });
         assert_eq!(body, expected.to_string());
@@ -237,6 +241,11 @@ mod tests {
             quote!(
                 fn f(x: &Matrix<f32>, out: &mut Matrix<f32>) {
                     let y = out;
+                }
+            ),
+            quote!(
+                fn f(x: &Matrix<f32>, columns: &mut Matrix<f32>) {
+                    columns = x / columns();
                 }
             ),
         ] {
