@@ -5,6 +5,7 @@
 
 use autokernel_core::{Dtype, TileBox};
 
+use super::heights::asked_for;
 use super::{MAX_SHARED_BYTES, Sm90Schedule, UNSWIZZLED, WARPS_PER_WARPGROUP};
 use crate::body::Kind;
 use crate::matmul::body::BodyClass;
@@ -45,12 +46,12 @@ fn candidates(class: &Class) -> impl Iterator<Item = (u8, Dtype)> + '_ {
 
 impl Sm90Schedule {
     /// The first matrix that a body reads whose elements are no wider than those that are staged; none where tiles are shared through a
-    /// workspace, or where shared memory has no room for two store boxes of each warp.
+    /// workspace, or where shared memory has no room for two store boxes of each warp, of an image of several heights at any of them.
     pub fn operand_load(&self, class: &Class) -> Option<OperandLoad> {
-        let store = self.store_box(class);
-        if !self.may_load(class) || !self.fits_loads(class, store) {
+        if !self.may_load(class) || !self.every_height_fits_loads(class) {
             return None;
         }
+        let store = self.store_box(class);
         let of = |(operand, dtype): (u8, Dtype)| {
             let swizzle = store.columns * dtype.bytes();
             let fits = (UNSWIZZLED..=store.swizzle).contains(&swizzle);
@@ -61,6 +62,12 @@ impl Sm90Schedule {
 
     fn may_load(&self, class: &Class) -> bool {
         !self.stream_k && loads_operands(class)
+    }
+
+    /// All heights share a body, which says whether a matrix is loaded.
+    fn every_height_fits_loads(&self, class: &Class) -> bool {
+        let fits = |tile: Self| tile.fits_loads(class, tile.store_box(class));
+        if self.has_heights() { asked_for(class, self).all(fits) } else { fits(*self) }
     }
 
     /// Whether shared memory has room for what is loaded in boxes of C of that size, if anything is.

@@ -94,6 +94,18 @@ fn a_warp_has_as_many_buffers_as_the_ring_leaves_room_for_up_to_the_boxes_of_its
 }
 
 #[test]
+fn an_image_of_several_heights_loads_at_all_of_them_or_at_none() {
+    let image = S { tile_m: 64, rows_up_to: 64, stages: 8, consumers: 1, ..PLAIN_TRANSPOSED };
+    let wide = class(Dtype::F32, Dtype::F32);
+    assert_eq!(S { tile_m: 40, ..image.alone() }.store_buffers(&wide), 2, "by itself one has room");
+    for (class, loads) in [(class(Dtype::Bf16, Dtype::Bf16), true), (wide, false)] {
+        let tiles: Vec<S> = asked_for(&class, &image).collect();
+        assert!(tiles.len() > 4 && tiles.iter().all(|tile| tile.operand_load(&class).is_some() == loads));
+        assert!(tiles.iter().all(|tile| tile.shared_bytes(&class) <= MAX_SHARED_BYTES));
+    }
+}
+
+#[test]
 fn a_launch_has_a_map_of_the_matrix_and_says_whether_it_is_there() {
     let (problem, schedule) = (problem(Dtype::Bf16, Dtype::Bf16, None), Schedule::Sm90(PLAIN));
     let (source, plan) = emit::kernel(&problem, &schedule);
