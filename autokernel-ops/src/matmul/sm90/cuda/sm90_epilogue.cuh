@@ -99,9 +99,11 @@ struct Epilogue {
     if constexpr (kLoads) {
       loads.begin(Body::loaded_map(args), c, part_of(place, offset), buffer);
     }
-    for_each_block_that_reads(place, offset, [&](body::Index first) {
-      body::touch<Body, G::kSwapAB, kPartRows, kPartColumns>(args, first, {c.rows, c.columns});
-    });
+    if constexpr (kReads) {
+      for_each_block(place, offset, [&](body::Index first) {
+        body::touch<Body, G::kSwapAB, kPartRows, kPartColumns>(args, first, {c.rows, c.columns});
+      });
+    }
   }
 
   // As its last wgmmas run: what lanes will read of matrices, to L2, which might let go of it if it came before.
@@ -109,9 +111,11 @@ struct Epilogue {
     if constexpr (kLoads) {
       if (loads.is_on) return;
     }
-    for_each_block_that_reads(place, offset, [&](body::Index first) {
-      body::prefetch<Body, G::kSwapAB, kPartRows, kPartColumns>(args, first, {c.rows, c.columns});
-    });
+    if constexpr (kReads) {
+      for_each_block(place, offset, [&](body::Index first) {
+        body::prefetch<Body, G::kSwapAB, kPartRows, kPartColumns>(args, first, {c.rows, c.columns});
+      });
+    }
   }
 
   // Goes on with tiles of the product that has one at `place`.
@@ -141,6 +145,8 @@ struct Epilogue {
 
  private:
   static constexpr bool kLoads = body::kLoads<Body>;
+  // Whether operands can be asked for ahead: many products have some of their own, which are known when a tile ends.
+  static constexpr bool kReads = Body::kExists && Batch::kMany == batch::Many::kNone;
   using Statistics = body::RowStatistics<Body, G::kSwapAB>;
   static_assert(!Body::kExists || G::kAccumulators + Body::kRegisters <= kMostRegisters, "accumulators_fit_registers");
   static constexpr bool kIsGrouped = Batch::kMany == batch::Many::kGroups;
@@ -151,15 +157,12 @@ struct Epilogue {
     return {place.m + (G::kSwapAB ? 0 : offset), place.n + (G::kSwapAB ? offset : 0)};
   }
 
-  // Many products have operands of their own, which are known when a tile ends.
   template <typename Visit>
-  __device__ __forceinline__ static void for_each_block_that_reads(const TileCoord& place, int offset, const Visit& visit) {
-    if constexpr (Body::kExists && Batch::kMany == batch::Many::kNone) {
+  __device__ __forceinline__ static void for_each_block(const TileCoord& place, int offset, const Visit& visit) {
 #pragma unroll
-      for (int block = 0; block < G::kBlocksOfOne; ++block) {
-        const TileCoord part = part_of(place, offset + block * kBlockM);
-        visit(body::Index{part.m, part.n});
-      }
+    for (int block = 0; block < G::kBlocksOfOne; ++block) {
+      const TileCoord part = part_of(place, offset + block * kBlockM);
+      visit(body::Index{part.m, part.n});
     }
   }
 
