@@ -60,7 +60,8 @@ impl Sm90Schedule {
         candidates(class).find_map(of)
     }
 
-    fn may_load(&self, class: &Class) -> bool {
+    /// Whether a matrix may come by TMA, if shared memory has room for it.
+    pub(super) fn may_load(&self, class: &Class) -> bool {
         !self.stream_k && loads_operands(class)
     }
 

@@ -8,6 +8,8 @@ use crate::matmul::schedule::Mode;
 
 /// Registers beside accumulators and what a body needs: addresses and the state of the pipeline.
 const WORKING_REGISTERS: u32 = 40;
+/// More of them where boxes of a matrix that the body reads may be under way: which is next, and where.
+const LOADING_REGISTERS: u32 = 8;
 /// The same where consumers in turns take factors of 8 bits, and the body has nothing but scales of rows, of columns and of all.
 const WORKING_REGISTERS_BESIDE_SCALES: u32 = 24;
 /// Of those that a body needs, as many as are free beside fragments once these are multiplied.
@@ -80,6 +82,7 @@ pub(super) fn max_accumulators(s: &S, class: &Class) -> u32 {
     let has_scales_alone = |body: &BodyClass| is_plain && s.mode == Mode::PingPong && body.scales_alone();
     let working =
         |body: &BodyClass| if has_scales_alone(body) { WORKING_REGISTERS_BESIDE_SCALES } else { WORKING_REGISTERS };
-    let beside_body = |body: &BodyClass| registers - (working(body) + body.registers()).min(registers);
+    let loading = if s.may_load(class) { LOADING_REGISTERS } else { 0 };
+    let beside_body = |body: &BodyClass| registers - (working(body) + loading + body.registers()).min(registers);
     class.body.as_ref().map_or(limit, |body| limit.min(beside_body(body)))
 }

@@ -162,7 +162,8 @@ pub const RULES: &[Rule<S, Class>] = &[
         name: "accumulators_fit_registers",
         words: "tile_m * tile_n / 128, divided by consumers if cooperative, is at most 192, 128 with splits, or \
                 96 with 3 consumers or stream_k; 16 fewer with an epilogue that calls tanh or erf; with a body at most the consumers' 255, 232 \
-                or 160 registers a thread, less 40, in ping-pong with factors of 8 bits, an output of more and scales alone 24, and what the body needs",
+                or 160 registers a thread, less 40, in ping-pong with factors of 8 bits, an output of more and scales alone 24, 8 more with a \
+                matrix that may come by TMA, and what the body needs",
         holds: |s, class, _| s.accumulators() <= max_accumulators(s, class),
         reason: |s, class, _| {
             let (held, limit, S { consumers, .. }) = (s.accumulators(), max_accumulators(s, class), s);
