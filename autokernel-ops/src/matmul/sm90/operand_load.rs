@@ -1,7 +1,7 @@
 //! Which matrix that a body reads comes by TMA, and how: `sm90_operand_load.cuh`.
 //!
 //! A warp's boxes of it arrive in the buffers in which its results are staged, laid out as those are, and each result takes the place of the
-//! element it was made from. Boxes are asked for as the main loop begins, as many as there are buffers: what the ring leaves of shared memory.
+//! element it was made from. Boxes are asked for before the main loop, as many as there are buffers: what the ring leaves room for.
 
 use autokernel_core::{Dtype, TileBox};
 
