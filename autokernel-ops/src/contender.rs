@@ -35,9 +35,9 @@ impl Contender {
         Some(Contender { forecast, measured_over_predicted })
     }
 
-    /// The time of a launch, in milliseconds.
+    /// The time of a launch under a load that lasts, in milliseconds.
     pub fn predicted_ms(&self, extents: &Extents) -> f64 {
-        self.measured_over_predicted * self.forecast.launched_ms(extents)
+        self.forecast.expected_ms(extents, self.measured_over_predicted)
     }
 
     /// The knobs that are set at launch, with the values for those extents.

@@ -35,24 +35,32 @@ impl Carried {
         }
     }
 
-    /// Their schedules, as they are launched at those extents on `machine`, with the milliseconds that the model predicts; the one that it
-    /// chooses first.
+    /// Their schedules, as they are launched at those extents on `machine`, which has the rate of 16 bits, with the milliseconds that the
+    /// model predicts; the one that it chooses first.
     ///
     /// # Panics
     /// An image is of no product.
     pub fn at(&self, extents: &Extents, machine: Machine) -> Vec<(f64, Schedule)> {
+        let machine = Machine { matrix_tflops: machine.matrix_tflops * self.over_16_bits(), ..machine };
         let predicted = |(image, factor): &(autokernel_codegen::schedule::Schedule, f64)| {
             let forecast = self.problem.class().forecast(image, self.constants.as_deref(), machine)?;
             let with = |schedule: autokernel_codegen::schedule::Schedule, (name, value): (&str, i32)| {
                 schedule.with(name, u16::try_from(value).ok()?)
             };
             let launched = forecast.launch_knobs(extents).into_iter().try_fold(*image, with)?;
-            Some((factor * forecast.launched_ms(extents), Schedule::try_from(&launched).ok()?))
+            Some((forecast.expected_ms(extents, *factor), Schedule::try_from(&launched).ok()?))
         };
         let all = self.images.iter().map(|image| predicted(image).expect("the model knows images of products"));
         let mut all: Vec<(f64, Schedule)> = all.collect();
         all.sort_by(|left, right| left.0.total_cmp(&right.0));
         all
+    }
+
+    /// The rate of the type that is multiplied over that of 16 bits, by an H200's datasheet.
+    fn over_16_bits(&self) -> f64 {
+        let peak = Datasheet::find("h200").map(|sheet| sheet.peak);
+        let rate = self.problem.class().multiplies().zip(peak).and_then(|(dtype, peak)| peak.of(dtype));
+        rate.map_or(1.0, |rate| rate / H200.matrix_tflops)
     }
 
     /// Their schedules, each by its first launch.

@@ -69,6 +69,11 @@ impl<T: Number> Drawn<T> {
         Drawn((0..(1 << 20) + 7).map(|_| draw(rng)).collect())
     }
 
+    /// The same numbers, each as `other` makes it.
+    pub fn each<U: Number>(&self, other: impl Fn(T) -> U) -> Drawn<U> {
+        Drawn(self.0.iter().copied().map(other).collect())
+    }
+
     /// The numbers.
     pub fn numbers(&self) -> &[T] {
         &self.0

@@ -17,7 +17,7 @@ pub fn predicted(config: &Config, target: &Target, gpu: &GpuFacts) -> Option<(Sc
     let timed = images.filter_map(|(image, measured_over_predicted)| {
         let forecast = class.forecast(&image, constants.as_deref(), machine)?;
         let knobs = forecast.launch_knobs(&target.shape);
-        Some((with_knobs(image, &knobs), measured_over_predicted * forecast.launched_ms(&target.shape)))
+        Some((with_knobs(image, &knobs), forecast.expected_ms(&target.shape, measured_over_predicted)))
     });
     timed.min_by(|(_, a), (_, b)| a.total_cmp(b))
 }
@@ -73,7 +73,8 @@ pub(crate) mod tests {
                     let forms = if splits.is_empty() { vec![schedule] } else { splits };
                     let timed = |form: Schedule| {
                         let traits = Traits::of(&class, &form).unwrap();
-                        let ms = measured_over_predicted * model.predicted_ms(&traits, &target.shape);
+                        let rested_ms = measured_over_predicted * model.predicted_ms(&traits, &target.shape);
+                        let ms = model.sustained_ms(&traits, &target.shape, rested_ms);
                         (traits.with_raster(&form, &target.shape, &model.machine), ms)
                     };
                     forms.into_iter().map(timed).collect::<Vec<_>>()

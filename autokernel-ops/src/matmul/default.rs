@@ -6,6 +6,7 @@ use autokernel_core::Arch;
 use super::portable;
 use super::schedule::{Mode, Raster, RasterOrder, Schedule, Sm80Schedule, Sm90Schedule};
 use super::sm80;
+use super::sm90::heights;
 use crate::matmul::many::Many;
 use crate::matmul::problem::Class;
 
@@ -72,7 +73,11 @@ pub(super) fn portfolio(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
     }
     let mut images = vec![Schedule::default_for(problem, arch)];
     let others = if problem.block.is_some() { &OF_BLOCKS[..] } else { &OF_OTHER_BITS };
-    images.extend(others.iter().map(|&it| Schedule::Sm90(it)).filter(|it| it.check(problem, arch).is_ok()));
+    let tiles = others.iter().flat_map(|image| match heights(problem, image).collect::<Vec<_>>() {
+        none if none.is_empty() => vec![*image],
+        several => several,
+    });
+    images.extend(tiles.map(Schedule::Sm90).filter(|it| it.check(problem, arch).is_ok()));
     images.into_iter().map(crate::Schedule::from).collect()
 }
 
@@ -101,6 +106,18 @@ pub(super) fn of_batches(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
         && problem.weights.is_none();
     let images = OF_BATCHES.iter().map(|&it| Schedule::Sm90(it)).filter(|it| it.check(problem, arch).is_ok());
     images.filter(|_| serves).map(crate::Schedule::from).collect()
+}
+
+/// For single products of 16 bits, beside what ships, which was chosen by times after rests: tiles that lead under a load that lasts on an
+/// H200 (`docs/results/shapes.md`).
+pub(super) fn under_load(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
+    let serves =
+        arch == Arch::SM_90A && problem.many() == Many::One && problem.input.bytes() == 2 && problem.weights.is_none();
+    let wide = if problem.layout.transpose_b() { 112 } else { 96 };
+    let images =
+        [Sm90Schedule { tile_m: wide, tile_n: 192, stages: 5, ..IN_TURN }, Sm90Schedule { tile_m: 120, ..IN_TURN }];
+    let images = images.map(Schedule::Sm90).into_iter().filter(|it| serves && it.check(problem, arch).is_ok());
+    images.map(crate::Schedule::from).collect()
 }
 
 /// For groups of rows, whose products are small beside their weights: beside what ships for 16 bits, the wide tiles that read a
@@ -188,6 +205,16 @@ const OF_WEIGHTS: [Sm90Schedule; 12] = [
     Sm90Schedule { tile_m: 256, splits: true, split_k: 2, stages: 2, ..WEIGHTS },
 ];
 
+/// Transposed tiles of 128 columns, of which each consumer has one while the other stores.
+const IN_TURN: Sm90Schedule = Sm90Schedule {
+    consumers: 2,
+    mode: Mode::PingPong,
+    swap_ab: true,
+    stages: 6,
+    raster: RASTER,
+    ..Sm90Schedule::PLAIN
+};
+
 const OF_GROUPS: [Sm90Schedule; 3] = {
     const WIDE: Sm90Schedule = Sm90Schedule { tile_n: 256, consumers: 2, raster: RASTER, ..Sm90Schedule::PLAIN };
     [WIDE, Sm90Schedule { swap_ab: true, ..WIDE }, Sm90Schedule { tile_m: 64, stages: 5, swap_ab: true, ..WIDE }]
@@ -214,13 +241,14 @@ const OF_BATCHES: [Sm90Schedule; 12] = {
     ]
 };
 
-const OF_OTHER_BITS: [Sm90Schedule; 8] = {
+const OF_OTHER_BITS: [Sm90Schedule; 9] = {
     const PLAIN: Sm90Schedule = Sm90Schedule { raster: RASTER, ..Sm90Schedule::PLAIN };
     const SWAPPED: Sm90Schedule = Sm90Schedule { tile_m: 16, swap_ab: true, stages: 12, ..PLAIN };
     [
         Sm90Schedule { tile_n: 256, consumers: 2, cluster_m: 2, ..PLAIN },
         Sm90Schedule { consumers: 2, mode: Mode::PingPong, stages: 6, ..PLAIN },
         Sm90Schedule { tile_n: 192, consumers: 2, mode: Mode::PingPong, ..PLAIN },
+        Sm90Schedule { tile_m: 112, tile_n: 192, rows_up_to: 112, stages: 5, ..IN_TURN },
         Sm90Schedule { tile_m: 64, splits: true, split_k: 2, stages: 6, ..PLAIN },
         Sm90Schedule { tile_m: 64, stages: 8, ..SWAPPED },
         SWAPPED,

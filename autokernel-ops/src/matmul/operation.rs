@@ -346,7 +346,8 @@ impl operation::Class for Class {
 
     fn beside_portfolio(&self, arch: Arch) -> Vec<Schedule> {
         let skinny = skinny::portfolio(self, arch).into_iter().map(Schedule::from);
-        let beside = skinny.chain(super::default::of_batches(self, arch));
+        let under_load = super::default::under_load(self, arch);
+        let beside = skinny.chain(super::default::of_batches(self, arch)).chain(under_load);
         // A portfolio is measured with plain products, of which it replaces the images; others need theirs.
         if super::portable::is_plain(self) { beside.collect() } else { beside.chain(self.portfolio(arch)).collect() }
     }

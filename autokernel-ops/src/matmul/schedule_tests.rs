@@ -194,7 +194,7 @@ fn floats_of_8_bits_have_schedules_from_8_9_on_and_their_own_for_every_size() {
     assert_eq!(operation::Class::distance(&narrow, &class(Dtype::E5m2, Layout::Nt)), Some(2));
 
     let portfolio = operation::Class::portfolio(&narrow, Arch::SM_90A);
-    assert_eq!(portfolio.len(), 9, "each of them keeps the rules");
+    assert_eq!(portfolio.len(), 9 + 8, "each of them keeps the rules, and each height of the one of several");
     assert!(portfolio.iter().all(|schedule| operation::Class::check(&narrow, schedule, Arch::SM_90A).is_ok()));
     assert!(operation::Class::portfolio(&wide, Arch::SM_90A).is_empty());
 
@@ -276,7 +276,25 @@ fn whole_numbers_take_the_widths_that_wgmma_has_of_them() {
         assert_eq!(check(refused), Err("width_is_one_of_whole_numbers"));
         assert!(Schedule::from(refused).check(&class(Dtype::E4m3), Arch::SM_90A).is_ok());
     }
-    assert_eq!(operation::Class::portfolio(&whole, Arch::SM_90A).len(), 9, "each of them keeps the rules");
+    assert_eq!(
+        operation::Class::portfolio(&whole, Arch::SM_90A).len(),
+        9 + 6,
+        "heights of 40 and 56 rows are left out"
+    );
+}
+
+#[test]
+fn a_portfolio_of_times_after_rests_has_tiles_beside_it_that_lead_under_load_where_these_were_measured() {
+    let tiles = |input, layout, arch| {
+        let class = Problem::new(input, layout, Epilogue::identity()).class();
+        let of = crate::matmul::default::under_load(&class, arch).into_iter();
+        let geometry = |it: crate::Schedule| Schedule::try_from(&it).unwrap().geometry(&class);
+        of.map(geometry).map(|it| [it.tile_m, it.tile_n]).collect::<Vec<_>>()
+    };
+    assert_eq!(tiles(Dtype::Bf16, Layout::Nt, Arch::SM_90A), [[112, 192], [120, 128]]);
+    assert_eq!(tiles(Dtype::F16, Layout::Nn, Arch::SM_90A), [[96, 192], [120, 128]]);
+    assert!(tiles(Dtype::E4m3, Layout::Nt, Arch::SM_90A).is_empty());
+    assert!(tiles(Dtype::Bf16, Layout::Nt, Arch::SM_80).is_empty());
 }
 
 #[test]

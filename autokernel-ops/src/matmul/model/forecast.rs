@@ -98,6 +98,10 @@ impl Forecast for OfImage {
         self.fastest(extents).1
     }
 
+    fn sustained_ms(&self, extents: &Extents, rested_ms: f64) -> f64 {
+        self.model.sustained_ms(&self.own.traits, extents, rested_ms)
+    }
+
     fn launch_knobs(&self, extents: &Extents) -> Vec<(&'static str, i32)> {
         let Form { traits, schedule } = self.fastest(extents).0;
         let extents = &self.of_equal_groups(extents);

@@ -17,6 +17,7 @@ mod load;
 mod order;
 mod rows_of_tiles;
 mod stores;
+mod sustained;
 mod traffic;
 mod traits;
 mod turns;
@@ -54,9 +55,14 @@ pub struct Model {
 }
 
 impl Model {
-    /// The time of a launch of those extents, in milliseconds.
+    /// The time of a launch of those extents after a rest, as recordings have it, in milliseconds.
     pub fn predicted_ms(&self, image: &Traits, extents: &Extents) -> f64 {
         self.best_sharing(image, &Load::of_products(extents)).1
+    }
+
+    /// The time of a launch that takes `rested_ms` after a rest, where launches like it go on before and behind it.
+    pub fn sustained_ms(&self, image: &Traits, extents: &Extents, rested_ms: f64) -> f64 {
+        sustained::ms(image, extents, &self.machine, rested_ms)
     }
 
     /// The time of a launch on groups of rows, whose sizes nobody knows before: the mean of even and of uneven ones.
