@@ -273,12 +273,13 @@ fn gated_schedules() -> [Sm90Schedule; 28] {
     ]
 }
 
-/// Schedules for 8-bit floats that may lead: large tiles for many rows, transposed ones for few.
-fn fp8_schedules() -> [Sm90Schedule; 22] {
+/// Schedules for 8-bit floats that may lead: large tiles for many rows, transposed ones for few, and in turn for many under load.
+fn fp8_schedules() -> [Sm90Schedule; 27] {
     let [narrow, broad] = [8, 16].map(|group| Raster { group, ..Raster::PLAIN });
     let plain = Sm90Schedule { consumers: 2, raster: narrow, ..Sm90Schedule::PLAIN };
     let wide = Sm90Schedule { tile_n: 256, ..plain };
     let ping_pong = Sm90Schedule { mode: Mode::PingPong, stages: 6, ..plain };
+    let in_turn = Sm90Schedule { swap_ab: true, ..ping_pong };
     let few = Sm90Schedule { swap_ab: true, tile_m: 16, consumers: 1, stages: 12, ..plain };
     let more = Sm90Schedule { tile_m: 64, stages: 8, ..few };
     [
@@ -295,6 +296,11 @@ fn fp8_schedules() -> [Sm90Schedule; 22] {
         Sm90Schedule { tile_n: 192, stages: 4, ..ping_pong },
         Sm90Schedule { tile_n: 192, stages: 4, cluster_m: 2, ..ping_pong },
         Sm90Schedule { tile_m: 64, tile_n: 256, stages: 5, cluster_m: 2, ..ping_pong },
+        Sm90Schedule { tile_m: 112, tile_n: 192, stages: 5, ..in_turn },
+        Sm90Schedule { tile_m: 112, tile_n: 192, stages: 5, raster: broad, ..in_turn },
+        Sm90Schedule { tile_m: 96, tile_n: 192, stages: 5, ..in_turn },
+        Sm90Schedule { tile_m: 120, ..in_turn },
+        Sm90Schedule { tile_m: 168, stages: 5, ..in_turn },
         more,
         Sm90Schedule { splits: true, split_k: 2, ..more },
         Sm90Schedule { cluster_n: 2, ..more },
