@@ -95,7 +95,7 @@
 //! | variable | when | what it says |
 //! |---|---|---|
 //! | `AUTOKERNEL_ARCHS` | build | the GPUs to compile for: `sm_80,sm_90a`, or `native`, those of this machine |
-//! | `AUTOKERNEL_IMAGES` | build | how many images a kernel carries for each of them, as `1` while a program is written; all if unset |
+//! | `AUTOKERNEL_IMAGES` | build | how many images a kernel carries for each of them, as `1` while a program is written, or `4,sm_80=1`; all if unset |
 //! | `AUTOKERNEL_NVCC` | build | the nvcc to use |
 //! | `CUDARC_CUDA_VERSION` | build | the CUDA that cudarc declares the driver's functions of, as `12040`; that of the `nvcc` in `PATH`, or the newest, if unset. Set it where the driver is older |
 //! | `AUTOKERNEL_SKIP_NVCC` | build | `1`: compile no kernel, as for an editor's `cargo check` |

@@ -17,9 +17,10 @@ pub enum BuildError {
     /// `AUTOKERNEL_ARCHS` is `native`, and no GPU is to be seen.
     #[error("AUTOKERNEL_ARCHS is `native`, and nvidia-smi names no GPU ({0}); name the archs, as in `sm_80,sm_90a`")]
     NoNativeArch(String),
-    /// `AUTOKERNEL_IMAGES` is not a number of images.
+    /// `AUTOKERNEL_IMAGES` is no number of images, nor a list of them.
     #[error(
-        "AUTOKERNEL_IMAGES is `{0}`, and not how many images a kernel carries for each GPU, 1 or more; unset it for all of them"
+        "AUTOKERNEL_IMAGES is `{0}`, and not how many images a kernel carries for each GPU, 1 or more, as in `2` or `2,sm_80=1`; \
+         unset it for all of them"
     )]
     Images(String),
     /// nvcc was named and cannot be used.

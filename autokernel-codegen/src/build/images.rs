@@ -1,5 +1,6 @@
 //! How many images a kernel carries for sizes that nobody tuned.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use super::error::BuildError;
@@ -8,21 +9,51 @@ use crate::config::{AS_PREDICTED, Config, Entry};
 use crate::problem::Problem;
 use crate::schedule::Schedule;
 
-/// Replaces what the build script says: `AUTOKERNEL_IMAGES=2`.
+/// Replaces what the build script says: `AUTOKERNEL_IMAGES=2`, or `AUTOKERNEL_IMAGES=2,sm_80=1`.
 const IMAGES_ENV: &str = "AUTOKERNEL_IMAGES";
 
-/// What `AUTOKERNEL_IMAGES` asks for; none where it is not set.
-pub(super) fn from_environment() -> Result<Option<NonZeroUsize>, BuildError> {
+/// What is asked for: at most so many images for each arch.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Asked {
+    /// For archs that are not named.
+    of_others: Option<NonZeroUsize>,
+    of: BTreeMap<Arch, NonZeroUsize>,
+}
+
+impl Asked {
+    /// How many images `arch` gets at most, if anything is asked for it.
+    pub fn most(&self, arch: Arch) -> Option<NonZeroUsize> {
+        self.of.get(&arch).copied().or(self.of_others)
+    }
+}
+
+/// What `AUTOKERNEL_IMAGES` asks for; nothing where it is not set.
+pub(super) fn from_environment() -> Result<Asked, BuildError> {
     println!("cargo::rerun-if-env-changed={IMAGES_ENV}");
     asked(&std::env::var(IMAGES_ENV).unwrap_or_default())
 }
 
 /// Blank is not set: that is how a shell or a CI file takes a variable back.
-fn asked(text: &str) -> Result<Option<NonZeroUsize>, BuildError> {
-    match text.trim() {
-        "" => Ok(None),
-        text => text.parse().map(Some).map_err(|_| BuildError::Images(text.to_owned())),
+fn asked(text: &str) -> Result<Asked, BuildError> {
+    let mut asked = Asked::default();
+    if text.trim().is_empty() {
+        return Ok(asked);
     }
+    for part in text.split(',') {
+        note(part, &mut asked).ok_or_else(|| BuildError::Images(text.trim().to_owned()))?;
+    }
+    Ok(asked)
+}
+
+/// Adds `2` or `sm_80=1`; none where it is neither.
+fn note(part: &str, asked: &mut Asked) -> Option<()> {
+    match part.split_once('=') {
+        Some((arch, most)) => {
+            asked.of.insert(arch.trim().parse().ok()?, most.trim().parse().ok()?);
+        }
+        None => asked.of_others = Some(part.trim().parse().ok()?),
+    }
+    Some(())
 }
 
 /// Of what `config` has for `problem` on `arch` at most `most` images, each with its measured over its predicted time: the default
@@ -67,12 +98,21 @@ mod tests {
 
     #[test]
     fn a_blank_variable_is_one_that_is_not_set_and_a_kernel_has_one_image_at_least() {
-        assert_eq!(asked(" ").unwrap(), None);
-        assert_eq!(asked(" 3 ").unwrap(), NonZeroUsize::new(3));
-        for broken in ["0", "-1", "few"] {
+        assert_eq!(asked(" ").unwrap(), Asked::default());
+        assert_eq!(asked(" 3 ").unwrap().most(Arch::SM_80), NonZeroUsize::new(3));
+        for broken in ["0", "-1", "few", "2,", "few=1", "sm_80=0", "sm_80"] {
             let message = asked(broken).unwrap_err().to_string();
             assert!(message.contains("AUTOKERNEL_IMAGES") && message.contains(broken), "{message}");
         }
+    }
+
+    #[test]
+    fn archs_that_are_named_have_as_many_images_as_is_asked_for_them() {
+        let most = |text: &str| [Arch::SM_80, Arch::SM_90A].map(|arch| asked(text).unwrap().most(arch));
+        let [one, two] = [1, 2].map(NonZeroUsize::new);
+        assert_eq!(most("2, sm_80 = 1"), [one, two]);
+        assert_eq!(most("sm_80=1,2"), [one, two]);
+        assert_eq!(most("sm_90a=2"), [None, two]);
     }
 
     #[test]

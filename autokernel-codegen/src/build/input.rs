@@ -31,7 +31,7 @@ use crate::problem::Problem;
 /// | variable | what it says |
 /// |---|---|
 /// | `AUTOKERNEL_ARCHS` | the GPUs to compile for: `sm_80,sm_90a`, or `native`, those of this machine |
-/// | `AUTOKERNEL_IMAGES` | how many images each kernel carries for each of them, in place of all |
+/// | `AUTOKERNEL_IMAGES` | how many images each kernel carries for each of them, in place of all: `2`, or `2,sm_80=1` |
 /// | `AUTOKERNEL_NVCC` | the nvcc to use |
 /// | `AUTOKERNEL_SKIP_NVCC` | `1`: compile no kernel, as for an editor's `cargo check` |
 /// | `AUTOKERNEL_CACHE_DIR` | where compiled kernels are kept; `autokernel` in the user's folder for caches if unset |

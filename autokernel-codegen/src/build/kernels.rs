@@ -40,7 +40,7 @@ fn image_of(variant: &Variant) -> ImageId {
 pub fn build(
     problems: &BTreeMap<String, Problem>,
     config: &Config,
-    most_of: impl Fn(&Problem) -> Option<NonZeroUsize>,
+    most_of: impl Fn(&Problem, Arch) -> Option<NonZeroUsize>,
     compiler: Option<&Compiler>,
     out: &Path,
 ) -> Result<BTreeMap<String, Plan>, BuildError> {
@@ -48,7 +48,7 @@ pub fn build(
     let mut jobs = BTreeMap::new();
     for (key, problem) in problems {
         let mut variants = Vec::new();
-        for (source, variant) in self::variants(problem, config, most_of(problem)) {
+        for (source, variant) in self::variants(problem, config, |arch| most_of(problem, arch)) {
             let (arch, tuned) = (variant.arch, variant.tuned.is_some() || variant.portfolio.is_some());
             let job = jobs.entry(image_of(&variant)).or_insert(Job { source, arch, tuned, needed: false });
             job.tuned |= tuned;
@@ -132,7 +132,11 @@ fn leave_out(variants: &mut Vec<Variant>, spilled: &BTreeMap<ImageId, CompileErr
 
 /// For each arch that a family serves the portfolio that serves `problem`, of the config or else its operation's own, and the tuned
 /// entries; where there are none of its dimensions, the arch's default. Each with its source.
-fn variants(problem: &Problem, config: &Config, most_images: Option<NonZeroUsize>) -> Vec<(KernelSource, Variant)> {
+fn variants(
+    problem: &Problem,
+    config: &Config,
+    most_of: impl Fn(Arch) -> Option<NonZeroUsize>,
+) -> Vec<(KernelSource, Variant)> {
     let class = problem.class();
     let dims: Vec<Dim> = problem.signature().names().collect();
     let variant = |arch, schedule: Schedule, tuned, portfolio| {
@@ -143,10 +147,10 @@ fn variants(problem: &Problem, config: &Config, most_images: Option<NonZeroUsize
     let mut variants = Vec::new();
     let serves = |arch: &&Arch| !class.families(**arch).is_empty();
     for &arch in config.archs.iter().filter(serves) {
-        let first = variants.len();
-        let images = images::carried(config, problem, arch, most_images).into_iter();
+        let (first, most) = (variants.len(), most_of(arch));
+        let images = images::carried(config, problem, arch, most).into_iter();
         variants.extend(images.map(|(schedule, factor)| variant(arch, schedule, None, Some(factor))));
-        let entries = images::tuned(config, problem, arch, most_images);
+        let entries = images::tuned(config, problem, arch, most);
         variants.extend(entries.map(|entry| variant(arch, entry.schedule, Some(entry.tuned()), None)));
         // An entry of a single product says nothing of the extents of many.
         let is_of_these = |tuned: &Extents| tuned.iter().map(|(dim, _)| dim).eq(dims.iter().copied());
@@ -289,12 +293,12 @@ mod tests {
         });
         let config: Config = serde_json::from_value(config).unwrap();
         for problem in [&tuned, &other] {
-            let variants = variants(problem, &config, None);
+            let variants = variants(problem, &config, |_| None);
             let untuned = variants.iter().filter(|(_, variant)| variant.portfolio.is_some()).count();
             assert_eq!(untuned, problem.class().portfolio(Arch::SM_90A).len(), "{problem}");
             assert!(untuned > 1, "{problem}");
         }
-        assert!(variants(&tuned, &config, None).iter().any(|(_, variant)| variant.tuned.is_some()));
+        assert!(variants(&tuned, &config, |_| None).iter().any(|(_, variant)| variant.tuned.is_some()));
     }
 
     #[test]
@@ -319,7 +323,7 @@ mod tests {
         let body = syn::parse_quote! { fn double(x: &Matrix<f32>, out: &mut Matrix<f32>) { out = x + x; } };
         let problem = Problem::from(crate::rows::problem(&body).unwrap());
         let config = Config::default();
-        let all: Vec<Variant> = variants(&problem, &config, None).into_iter().map(|(_, variant)| variant).collect();
+        let all: Vec<Variant> = variants(&problem, &config, |_| None).into_iter().map(|(_, variant)| variant).collect();
         let refused = |(number, variant): (usize, &Variant)| {
             let (symbol, arch) = image_of(variant);
             let log = format!("{} bytes spill stores", 8 + number % 3);

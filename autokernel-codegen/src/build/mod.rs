@@ -73,9 +73,11 @@ impl Build {
         let (compiler, not_compiled) = if problems.is_empty() { (None, None) } else { find_compiler(root, &cache)? };
 
         unserved::warn(problems.values(), &requested);
-        let most_images = images::from_environment()?.or(self.most_images);
-        let most_of =
-            |problem: &Problem| most_images.filter(|_| !self.is_whole.is_some_and(|is_whole| is_whole(problem)));
+        let asked = images::from_environment()?;
+        let most_of = |problem: &Problem, arch| {
+            let most = asked.most(arch).or(self.most_images);
+            most.filter(|_| !self.is_whole.is_some_and(|is_whole| is_whole(problem)))
+        };
         let plans = kernels::build(&problems, &config, most_of, compiler.as_ref(), out)?;
         let nvcc = compiler.map(|compiler| {
             compiler.remove_unused(UNUSED);
