@@ -26,7 +26,7 @@ const MOST: usize = 14;
 const ROUNDS: usize = 12;
 /// How long each runs at a turn, in milliseconds, unless `AUTOKERNEL_TURN_MS` says otherwise: shorter than it takes the clock to follow, so
 /// that all meet at that of the mix.
-const TURN_MS: usize = 6;
+const TURN_MS: u64 = 6;
 /// How long the chip rests before a time after a rest.
 const REST: Duration = Duration::from_millis(15);
 /// Sets of operands, which rotate past the L2 cache.

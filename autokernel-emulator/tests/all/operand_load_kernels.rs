@@ -158,7 +158,7 @@ fn a_matrix_that_comes_by_tma_is_read_right_by_every_crew_and_of_every_width() {
             !form.is_gated || Schedule::Sm90(schedule).check(&form.problem().class(), Arch::SM_90A).is_ok()
         };
         let forms = FORMS.into_iter().filter(is_served);
-        for form in sample(forms.collect::<Vec<_>>(), 4, number) {
+        for form in sample(forms.collect::<Vec<_>>(), 6, number) {
             let compiled = Compiled::new(&compiler, form, schedule, None);
             assert!(compiled.loads(), "{form:?} by {schedule:?}");
             for (seed, (m, n, k)) in (0..).zip(SHAPES) {

@@ -57,7 +57,7 @@ fn rows_of_blocks_that_stay_are_right_wherever_they_begin() {
     let Some(compiler) = Compiler::find("rows_of_blocks_that_stay_are_right_wherever_they_begin") else { return };
     let bodies = [(LAYER_NORM, "bf16"), (LAYER_NORM, "f32"), (ADD_RMS_NORM, "f16"), (WEIGHED, "bf16")];
     for (turn, (source, ty)) in bodies.into_iter().enumerate() {
-        for schedule in sample(schedules(), 2, turn) {
+        for schedule in sample(schedules(), 3, turn) {
             let compiled = Compiled::new(&compiler, &typed(source, ty), &schedule);
             let (held, vector) = (schedule.held_columns(), schedule.vector);
             // No vector between the single elements, one, about half of what is held, all, and more.
