@@ -33,7 +33,7 @@
 //!
 //! then write [`macro@fused_matmul`] or [`macro@matmul`] on a function without a body, [`macro@fused_matmul`] on one whose body
 //! says what becomes of a product, [`macro@rows`] on one whose body is arithmetic on one element and reductions along a row,
-//! [`macro@attention`], or [`macro@routing`] for a mixture of experts. What bodies have in common stands in functions marked
+//! [`macro@attention`], [`macro@routing`] for a mixture of experts, or [`macro@packing`] for weights of few bits. What bodies have in common stands in functions marked
 //! [`macro@function`]. The schedules come from
 //! `best_config.json`: your crate's own where it has one, else those shipped with autokernel.
 //!
@@ -125,8 +125,8 @@ pub mod builtin;
 #[doc = include_str!("../docs/guide/src/extend/burn.md")]
 struct GuideOfBurn;
 
-pub use autokernel_macros::{attention, function, fused_matmul, matmul, routing, rows};
-pub use autokernel_runtime::{attention, matmul, roofline, routing, rows, timing};
+pub use autokernel_macros::{attention, function, fused_matmul, matmul, packing, routing, rows};
+pub use autokernel_runtime::{attention, matmul, packing, roofline, routing, rows, timing};
 
 #[doc(hidden)]
 pub use autokernel_runtime::__private;

@@ -36,6 +36,7 @@ pub use autokernel_ops::{hash, knob, matmul, opponent};
 pub mod problem {
     pub use autokernel_ops::matmul::inputs::{INPUTS, in_words, outputs};
     pub use autokernel_ops::matmul::problem::Layout;
+    pub use autokernel_ops::packing::{Problem as Packing, extents as packing_extents};
     pub use autokernel_ops::registry::{Class as ProblemClass, OtherDims, Problem, attributes, dims_of_rank};
     pub use autokernel_ops::routing::Problem as Routing;
 }

@@ -11,7 +11,7 @@ use syn::{Attribute, Error, Result};
 
 use crate::names::Names;
 use crate::parts::Parts;
-use crate::{attention, docs, editor, fused, kernels, product, routing, rows};
+use crate::{attention, docs, editor, fused, kernels, packing, product, routing, rows};
 
 /// The generated items; on a mistake its error and a stub, so that the rest of the crate stays quiet.
 pub fn expand(attribute: &str, arguments: TokenStream, item: TokenStream) -> TokenStream {
@@ -54,6 +54,7 @@ fn parts(spec: &Spec) -> Result<Option<Parts>> {
         (Problem::Rows(problem), _) => rows::parts(spec, problem).map(Some),
         (Problem::Attention(problem), _) => attention::parts(spec, problem).map(Some),
         (Problem::Routing(problem), _) => Ok(routing::parts(spec, problem)),
+        (Problem::Packing(problem), _) => Ok(Some(packing::parts(spec, problem))),
         #[allow(unreachable_patterns, reason = "reachable with the operations behind features")]
         _ => Ok(None),
     }

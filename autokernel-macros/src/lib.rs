@@ -11,6 +11,7 @@ mod function;
 mod fused;
 mod kernels;
 mod names;
+mod packing;
 mod parts;
 mod product;
 mod routing;
@@ -61,6 +62,12 @@ pub fn rows(arguments: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn routing(arguments: TokenStream, item: TokenStream) -> TokenStream {
     kernel("routing", arguments, item)
+}
+
+#[doc = include_str!("pages/packing.md")]
+#[proc_macro_attribute]
+pub fn packing(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    kernel("packing", arguments, item)
 }
 
 fn kernel(attribute: &str, arguments: TokenStream, item: TokenStream) -> TokenStream {

@@ -37,6 +37,7 @@ families! {
     AttentionSm80 = "attention_sm80",
     AttentionSm90 = "attention_sm90",
     RoutingSm80 = "routing_sm80",
+    PackingSm80 = "packing_sm80",
     #[cfg(feature = "sketch")] Copy = "copy", // of scaled_copy
 }
 

@@ -20,6 +20,7 @@ mod lines;
 pub mod matmul;
 pub mod operation;
 pub mod opponent;
+pub mod packing;
 pub mod registry;
 pub mod routing;
 pub mod rows;

@@ -13,6 +13,7 @@
 //! - [`block_scales`]: products of 8-bit floats whose blocks have scales.
 //! - [`made_scales`]: products that make the scales of their 8-bit outputs.
 //! - [`weights`]: products of floats and of weights of 8 and 4 bits.
+//! - [`packing`]: such weights, as a launch makes them.
 //! - [`in_place`]: kernels that write over what they read.
 //! - [`settings`]: how many cases, and which; [`skip`]: how a test says that it could not run.
 
@@ -27,6 +28,7 @@ pub mod in_place;
 pub mod kernels;
 pub mod made_scales;
 pub mod operands;
+pub mod packing;
 pub mod place;
 pub mod ranking;
 pub mod reference;

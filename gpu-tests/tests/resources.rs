@@ -10,7 +10,7 @@ use autokernel_codegen::problem::Problem;
 use gpu_tests::bodies::{declared as bodies, derived};
 use gpu_tests::kernels::catalogue;
 use gpu_tests::rows::declared::declared_here;
-use gpu_tests::{block_scales, in_place, made_scales, skip, weights};
+use gpu_tests::{block_scales, in_place, made_scales, packing, skip, weights};
 
 /// Whether the build was asked for few images of each kernel, as the check's is and a soak's is not.
 const FEW_IMAGES: bool = matches!(option_env!("AUTOKERNEL_IMAGES"), Some(most) if !most.is_empty());
@@ -71,7 +71,8 @@ fn every_declared_kernel_holds_the_variants_of_its_plan() {
         .chain(block_scales::KERNELS)
         .chain(made_scales::KERNELS)
         .chain(of_gradients)
-        .chain(in_place::kernels());
+        .chain(in_place::kernels())
+        .chain(packing::kernels());
     let others: Vec<&KernelDescriptor> = others.map(|kernel| kernel.descriptor().unwrap()).collect();
     // Those of attention say themselves what they hold (`declared_attention`).
     let counted = manifest.plans.values().filter(|plan| !matches!(plan.problem, Problem::Attention(_))).count();

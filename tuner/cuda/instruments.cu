@@ -7,6 +7,7 @@ using autokernel::bf16;
 using autokernel::e4m3;
 using autokernel::e5m2;
 using autokernel::f16;
+using autokernel::i4x2;
 using autokernel::i8;
 using autokernel::to_f32;
 
@@ -23,6 +24,9 @@ __device__ __forceinline__ float to_f32(e4m3 value) {
   if (magnitude == 0x7f) return __uint_as_float(0x7fffffff);
   return 256.0f * to_f32(f16{uint16_t(magnitude << 7 | (value.bits & 0x80) << 8)});
 }
+
+// Two numbers in a byte as the number that the byte is.
+__device__ __forceinline__ float to_f32(i4x2 pair) { return float(int8_t(pair.bits)); }
 
 template <typename T>
 __device__ __forceinline__ T rounded(float value) {
@@ -44,6 +48,11 @@ __device__ __forceinline__ e4m3 rounded<e4m3>(float value) {
 template <>
 __device__ __forceinline__ i8 rounded<i8>(float value) {
   return i8{int8_t(fminf(fmaxf(rintf(value), -128.0f), 127.0f))};
+}
+
+template <>
+__device__ __forceinline__ i4x2 rounded<i4x2>(float value) {
+  return i4x2{uint8_t(rounded<i8>(value).value)};
 }
 
 // SplitMix64's finaliser (Steele, Lea, Flood 2014): neighbouring counters give independent bits.
@@ -152,8 +161,9 @@ AUTOKERNEL_INSTRUMENTS(f32, float)
 AUTOKERNEL_INSTRUMENTS(e4m3, autokernel::e4m3)
 AUTOKERNEL_INSTRUMENTS(e5m2, autokernel::e5m2)
 AUTOKERNEL_INSTRUMENTS(i8, autokernel::i8)
+AUTOKERNEL_INSTRUMENTS(i4x2, autokernel::i4x2)
 
-// Numbers of 4 bits, two in a byte, which are read alone.
+// Numbers of 4 bits, two in a byte, all alike.
 extern "C" __global__ void autokernel_fill_packed(uint8_t* data, uint64_t rows, uint64_t columns, uint64_t ld,
                                                   uint64_t seed) {
   instruments::fill_packed(data, rows, columns, ld, seed);

@@ -276,6 +276,46 @@ fn schedules_of_weights_of_few_bits_pass_at_shapes_that_have_whole_groups() {
     }
 }
 
+/// Weights that become numbers of 4 and of 8 bits.
+const PACKING: &str = "
+    #[autokernel::packing(group = 64)]
+    pub fn nibbles(w: &Matrix<bf16>, packed: &mut Matrix<i4x2>, scales: &mut Matrix<f16>, zeros: &mut Matrix<i8>);
+    #[autokernel::packing]
+    pub fn bytes(w: &Matrix<f32>, packed: &mut Matrix<i8>, scales: &mut Row<f32>);
+";
+
+/// The first weight of each pair, twice.
+const SPOIL_PACKING: &str = r#"#!/bin/sh
+if [ -f packing.cuh ]; then
+    sed -i 's/lane % kWords \* 2 + i % 2/lane % kWords * 2/' packing.cuh || exit 1
+fi
+exec '@NVCC@' "$@"
+"#;
+
+#[test]
+fn packing_passes_the_gate_and_one_that_takes_a_weight_twice_does_not() {
+    let test = "emulated::packing_passes_the_gate_and_one_that_takes_a_weight_twice_does_not";
+    let folder = tempfile::tempdir().unwrap();
+    let Some((nvcc, spoiling)) = nvcc(test, folder.path()) else { return };
+    std::fs::write(&spoiling, SPOIL_PACKING.replace("@NVCC@", &nvcc.path.display().to_string())).unwrap();
+    std::fs::create_dir(folder.path().join("src")).unwrap();
+    std::fs::write(folder.path().join("src/lib.rs"), PACKING).unwrap();
+    let declared = autokernel_codegen::Build::new().declared(folder.path()).unwrap();
+    assert_eq!(declared.len(), 2);
+    let gate = Gate::new(Compiler::new(nvcc.clone(), folder.path().join("kernels")), 1);
+    let spoilt = Gate::new(Compiler::new(Nvcc { path: spoiling, ..nvcc }, folder.path().join("spoilt")), 1);
+    for kernel in declared {
+        let schedule = kernel.problem.class().default_schedule(Arch::SM_90A);
+        let shape = autokernel_codegen::problem::packing_extents(512, 1024);
+        let target = Target { problem: kernel.problem, arch: Arch::SM_90A, shape };
+        assert_eq!(gate.check(&target, &schedule).unwrap(), Ok(()), "{}", kernel.name);
+        if kernel.name == "nibbles" {
+            let failure = spoilt.check(&target, &schedule).unwrap().unwrap_err();
+            assert!(matches!(&failure, Failure::Emulated { detail } if detail.contains("wrong")), "{failure:?}");
+        }
+    }
+}
+
 /// A causal query that sees one key too many.
 const SPOIL_MASK: &str = r#"#!/bin/sh
 if [ -f attention_keys.cuh ]; then

@@ -23,6 +23,7 @@ mod joined_statistics_kernels;
 mod made_scales_kernels;
 mod mutants;
 mod operand_load_kernels;
+mod packing_kernels;
 mod parse;
 mod programs;
 mod rotated_kernels;

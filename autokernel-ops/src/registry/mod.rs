@@ -28,6 +28,7 @@ operations! {
     rows: Rows;
     attention: Attention;
     routing: Routing;
+    packing: Packing;
     #[cfg(feature = "sketch")] scaled_copy: ScaledCopy;
 }
 
@@ -40,6 +41,7 @@ families! {
     attention: AttentionSm80, Sm80Schedule, SM80_RULES;
     attention: AttentionSm90, Sm90Schedule, SM90_RULES;
     routing: RoutingSm80, Schedule, RULES;
+    packing: PackingSm80, Schedule, RULES;
     #[cfg(feature = "sketch")] scaled_copy: Copy, Schedule, RULES;
 }
 

@@ -85,11 +85,17 @@ pub fn pack(numbers: &[i8], k: usize) -> Result<Vec<i4x2>> {
         )));
     }
     let mut packed = vec![i4x2(0); numbers.len() / 2];
+    pack_into(&mut packed, numbers);
+    Ok(packed)
+}
+
+/// Packs whole units of numbers of 4 bits. `packed` has a byte for two of them.
+pub(crate) fn pack_into(packed: &mut [i4x2], numbers: &[i8]) {
+    packed.fill(i4x2(0));
     for (at, number) in numbers.iter().enumerate() {
         let (byte, is_upper) = place(at);
         packed[byte].0 |= (number.cast_unsigned() & 0xf) << if is_upper { 4 } else { 0 };
     }
-    Ok(packed)
 }
 
 /// The numbers that [`pack`] packed, in their order; what is beyond the last 16 bytes is left out.
@@ -121,9 +127,7 @@ pub(crate) fn number(packed: &[i4x2], k: usize) -> i8 {
 /// # Errors
 /// As [`pack`], `group` does not divide `k`, or a weight is infinite.
 pub fn quantise(weights: &[f32], k: usize, group: usize) -> Result<(Vec<i4x2>, Vec<f32>)> {
-    let most = f32::from(*RANGE.end());
-    let symmetric = |(least, largest): (f32, f32)| (largest.max(-least) / most, 0);
-    let (numbers, scales, _) = quantise_groups(weights, [k, group], RANGE, symmetric)?;
+    let (numbers, scales, _) = quantise_groups(weights, [k, group], Numbers::FOUR_BITS)?;
     Ok((pack(&numbers, k)?, scales))
 }
 
@@ -146,8 +150,7 @@ pub fn quantise_i8(weights: &[f32], k: usize, group: usize) -> Result<(Vec<i8>, 
     if k == 0 || !weights.len().is_multiple_of(k) {
         return Err(Error::Packing(format!("{} numbers in rows of {k}: give whole rows", weights.len())));
     }
-    let symmetric = |(least, largest): (f32, f32)| (largest.max(-least) / f32::from(i8::MAX), 0);
-    let (numbers, scales, _) = quantise_groups(weights, [k, group], -i8::MAX..=i8::MAX, symmetric)?;
+    let (numbers, scales, _) = quantise_groups(weights, [k, group], Numbers::EIGHT_BITS)?;
     Ok((numbers, scales))
 }
 
@@ -163,24 +166,58 @@ pub fn quantise_i8(weights: &[f32], k: usize, group: usize) -> Result<(Vec<i8>, 
 /// # Errors
 /// As [`quantise`].
 pub fn quantise_with_zeros(weights: &[f32], k: usize, group: usize) -> Result<(Vec<i4x2>, Vec<f32>, Vec<i8>)> {
-    let (least_number, most) = (f32::from(*RANGE.start()), f32::from(*RANGE.end()));
-    let shifted = |(least, largest): (f32, f32)| {
-        // Before they are subtracted: both may be as large as a number can be.
-        let scale = largest / (most - least_number) - least / (most - least_number);
-        let zero = if scale == 0.0 { 0.0 } else { least_number - least / scale };
-        (scale, zero.round_ties_even().clamp(least_number, most) as i8)
-    };
-    let (numbers, scales, zeros) = quantise_groups(weights, [k, group], RANGE, shifted)?;
+    let (numbers, scales, zeros) = quantise_groups(weights, [k, group], Numbers::FOUR_BITS_WITH_ZEROS)?;
     Ok((pack(&numbers, k)?, scales, zeros))
 }
 
-/// Numbers of that range, and what `choose` makes of the least and the largest of a group and 0: its scale and zero point.
-fn quantise_groups(
-    weights: &[f32],
-    [k, group]: [usize; 2],
-    range: std::ops::RangeInclusive<i8>,
-    choose: impl Fn((f32, f32)) -> (f32, i8),
-) -> Result<(Vec<i8>, Vec<f32>, Vec<i8>)> {
+/// The numbers that weights become, and whether a group has a zero point.
+#[derive(Clone, Copy)]
+pub(crate) struct Numbers {
+    least: i8,
+    most: i8,
+    has_zeros: bool,
+}
+
+/// A group's scale, and the number that stands for 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Grid {
+    pub scale: f32,
+    pub zero: i8,
+}
+
+impl Numbers {
+    /// Of 4 bits, about 0.
+    pub const FOUR_BITS: Numbers = Numbers { least: *RANGE.start(), most: *RANGE.end(), has_zeros: false };
+    /// Of 4 bits, about a zero point.
+    pub const FOUR_BITS_WITH_ZEROS: Numbers = Numbers { has_zeros: true, ..Numbers::FOUR_BITS };
+    /// Of 8 bits, as many below 0 as above it.
+    pub const EIGHT_BITS: Numbers = Numbers { least: -i8::MAX, most: i8::MAX, has_zeros: false };
+
+    /// Scale and zero point of a group. The scale is infinite where a weight is.
+    pub fn grid(self, group: &[f32]) -> Grid {
+        let ends =
+            group.iter().fold((0f32, 0f32), |(least, largest), weight| (least.min(*weight), largest.max(*weight)));
+        let ((least, largest), [first, last]) = (ends, [self.least, self.most].map(f32::from));
+        if !self.has_zeros {
+            // Without the sign of a zero, as it was met.
+            return Grid { scale: (largest.max(-least) / last).abs(), zero: 0 };
+        }
+        // Before they are subtracted: both may be as large as a number can be.
+        let scale = (largest / (last - first) - least / (last - first)).abs();
+        let zero = if scale == 0.0 || scale.is_infinite() { 0.0 } else { first - least / scale };
+        Grid { scale, zero: zero.round_ties_even().clamp(first, last) as i8 }
+    }
+
+    /// The number that stands for a weight of a group.
+    pub fn number(self, Grid { scale, zero }: Grid, weight: f32) -> i8 {
+        let quotient = weight / scale;
+        let steps = if scale == 0.0 || quotient.is_nan() { 0.0 } else { quotient };
+        (steps.round_ties_even() + f32::from(zero)).clamp(self.least.into(), self.most.into()) as i8
+    }
+}
+
+/// The numbers, and of each group the scale and the zero point.
+fn quantise_groups(weights: &[f32], [k, group]: [usize; 2], numbers: Numbers) -> Result<(Vec<i8>, Vec<f32>, Vec<i8>)> {
     if k == 0 || group == 0 || !k.is_multiple_of(group) {
         return Err(Error::Packing(format!(
             "rows of {k} in groups of {group}; groups divide rows into whole ones, so choose another size or fill rows up by zeros"
@@ -188,27 +225,21 @@ fn quantise_groups(
     }
     let (rows, groups) = (weights.len() / k, k / group);
     let (mut scales, mut zeros) = (vec![0.0; rows * groups], vec![0; rows * groups]);
-    let mut numbers = Vec::with_capacity(weights.len());
+    let mut quantised = Vec::with_capacity(weights.len());
     for (at, of_group) in weights.chunks(group).enumerate() {
-        let ends =
-            of_group.iter().fold((0f32, 0f32), |(least, largest), weight| (least.min(*weight), largest.max(*weight)));
-        if ends.0.is_infinite() || ends.1.is_infinite() {
+        let grid = numbers.grid(of_group);
+        if grid.scale.is_infinite() {
             return Err(Error::Packing(format!(
                 "group {at}, of which a weight is infinite, and no scale holds it; make it finite"
             )));
         }
-        let (scale, zero) = choose(ends);
         let place = at % groups * rows + at / groups;
         if place < scales.len() {
-            (scales[place], zeros[place]) = (scale, zero);
+            (scales[place], zeros[place]) = (grid.scale, grid.zero);
         }
-        numbers.extend(of_group.iter().map(|weight| {
-            let (least, most) = (f32::from(*range.start()), f32::from(*range.end()));
-            let number = if scale == 0.0 || weight.is_nan() { 0.0 } else { weight / scale };
-            (number.round_ties_even() + f32::from(zero)).clamp(least, most) as i8
-        }));
+        quantised.extend(of_group.iter().map(|weight| numbers.number(grid, *weight)));
     }
-    Ok((numbers, scales, zeros))
+    Ok((quantised, scales, zeros))
 }
 
 #[cfg(test)]

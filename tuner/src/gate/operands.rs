@@ -197,7 +197,8 @@ impl HostOperand {
             Elements::E4m3(data) => data.get(index).map_or(f32::NAN, |element| element.to_f32()),
             Elements::E5m2(data) => data.get(index).map_or(f32::NAN, |element| element.to_f32()),
             Elements::I8(data) => data.get(index).map_or(f32::NAN, |element| f32::from(*element)),
-            Elements::I4x2(data) => data.get(index).map_or(f32::NAN, |pair| Number::to_f32(*pair)),
+            // Both numbers as the one that their byte is.
+            Elements::I4x2(data) => data.get(index).map_or(f32::NAN, |pair| pair.to_bits().cast_signed().into()),
             Elements::Index(data) => data.get(index).map_or(f32::NAN, |row| *row as f32),
         }
     }

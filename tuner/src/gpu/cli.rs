@@ -162,7 +162,7 @@ impl WorkerArgs {
 /// Measure a whole space of schedules on this machine's GPU, to be searched again without one.
 #[derive(Debug, clap::Args)]
 pub struct RecordArgs {
-    /// The kernel family: sm80, sm90 or skinny_sm80 of products, rows_sm80 or rows_sm90, attention_sm80 or attention_sm90, or routing_sm80.
+    /// The kernel family: sm80, sm90 or skinny_sm80 of products, rows_sm80 or rows_sm90, attention_sm80 or attention_sm90, routing_sm80, or packing_sm80.
     #[arg(long, value_parser = parse_family, default_value = "sm90")]
     pub family: Family,
     /// What is measured, as INPUT[-OUTPUT]:LAYOUT:EPILOGUE.

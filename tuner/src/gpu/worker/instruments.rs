@@ -24,7 +24,7 @@ const BRAKE_LIMIT_NS: u64 = 200_000_000;
 /// The CUDA source of the instruments of a problem: with the epilogue that its opponent needs behind it, if any.
 pub fn source(problem: &Problem) -> KernelSource {
     let mut cuda = format!(
-        "#include \"epilogue.cuh\"\n#include \"int8.cuh\"\n#include \"types.cuh\"\n\n{}",
+        "#include \"epilogue.cuh\"\n#include \"int8.cuh\"\n#include \"packed4.cuh\"\n#include \"types.cuh\"\n\n{}",
         include_str!("../../../cuda/instruments.cu")
     );
     if let Some(Opponent::CublasLt(Product { output, epilogue: Some(epilogue), .. })) = problem.opponent() {
@@ -42,7 +42,7 @@ pub fn source(problem: &Problem) -> KernelSource {
 pub struct Instruments {
     stream: Arc<CudaStream>,
     sm_count: u32,
-    /// By element type, in the order of [`Dtype::ALL`].
+    /// By element type, in the order of [`types`].
     typed: Vec<Typed>,
     fill_packed: CudaFunction,
     count_touched: CudaFunction,
@@ -50,6 +50,11 @@ pub struct Instruments {
     clock: CudaFunction,
     /// Where the opponent needs one.
     apply_epilogue: Option<CudaFunction>,
+}
+
+/// Every type of elements that kernels write: of packed numbers a byte counts as a number.
+fn types() -> impl Iterator<Item = Dtype> {
+    Dtype::ALL.into_iter().chain([Dtype::I4x2])
 }
 
 /// The kernels of one element type.
@@ -110,7 +115,7 @@ impl Instruments {
         Ok(Instruments {
             stream: stream.clone(),
             sm_count,
-            typed: Dtype::ALL.into_iter().map(typed).collect::<Result<_>>()?,
+            typed: types().map(typed).collect::<Result<_>>()?,
             fill_packed: function("autokernel_fill_packed")?,
             count_touched: function("autokernel_count_touched")?,
             brake: function("autokernel_brake")?,
@@ -248,7 +253,7 @@ impl Instruments {
     }
 
     fn typed(&self, dtype: Dtype) -> &Typed {
-        let number = Dtype::ALL.iter().position(|known| *known == dtype);
+        let number = types().position(|known| known == dtype);
         &self.typed[number.expect("every type is one of all")]
     }
 
@@ -289,7 +294,7 @@ mod tests {
     #[test]
     fn there_is_a_kernel_for_each_element_type() {
         let problem = Problem::matmul(Dtype::F16, Layout::Nn, "relu".parse().unwrap());
-        for dtype in Dtype::ALL {
+        for dtype in types() {
             assert!(source(&problem).cuda.contains(&format!("AUTOKERNEL_INSTRUMENTS({dtype}, ")), "{dtype}");
         }
     }

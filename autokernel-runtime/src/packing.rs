@@ -1,0 +1,3 @@
+//! Packing: its extents.
+
+pub use autokernel_ops::packing::{DIMS, extents};
