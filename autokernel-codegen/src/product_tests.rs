@@ -229,7 +229,12 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
             "out = dot(x.t(), w);",
             "an `Index` divides rows of `x` into groups",
         ),
-        ("x: &Matrix<e4m3>, w: &Matrix<e5m2>, out: &mut Matrix<bf16>", "out = dot(x, w.t());", "the same type"),
+        ("x: &Matrix<e4m3>, w: &Matrix<bf16>, out: &mut Matrix<bf16>", "out = dot(x, w.t());", "or the second `e5m2`"),
+        (
+            "x: &Matrix<e5m2>, w: &Matrix<e4m3>, v: &Matrix<e5m2>, out: &mut Matrix<bf16>",
+            "out = dot(x, w.t()) * dot(x, v.t());",
+            "`w` holds e4m3 and `v` holds e5m2; give both the same type",
+        ),
         (
             "x: &Matrix<e4m3>, w: &Matrix<e4m3>, bias: &Row<e4m3>, out: &mut Matrix<bf16>",
             "out = dot(x, w.t()) + bias;",

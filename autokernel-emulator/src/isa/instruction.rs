@@ -416,7 +416,8 @@ pub(crate) enum MatrixOp {
     /// m16n8kK, of 16 or 32 bytes of K, with sums of 32 bits.
     Multiply {
         k: u32,
-        ty: Type,
+        /// Of the elements of both factors, which take as many bytes.
+        types: [Type; 2],
         d: Box<[Register]>,
         a: Box<[Source]>,
         b: Box<[Source]>,
@@ -428,8 +429,8 @@ pub(crate) enum MatrixOp {
 #[derive(Clone, Debug)]
 pub(crate) struct Wgmma {
     pub n: u32,
-    /// Of the elements.
-    pub ty: Type,
+    /// Of the elements of both factors, which take as many bytes.
+    pub types: [Type; 2],
     pub d: Box<[Register]>,
     pub a: WgmmaA,
     pub b: Source,

@@ -7,7 +7,8 @@ use crate::support::{arguments, host};
 use autokernel_codegen::arch::Arch;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::emit::{KernelSource, emit_reference};
-use autokernel_codegen::matmul::problem::Layout;
+use autokernel_codegen::matmul::inputs::other;
+use autokernel_codegen::matmul::problem::{Layout, Problem};
 use autokernel_codegen::matmul::schedule::{Raster, RasterOrder, Schedule};
 use autokernel_emulator::{Gpu, Launch, Module, Options};
 
@@ -41,8 +42,9 @@ fn the_reference_kernel_computes_ragged_products() {
 #[test]
 fn the_reference_kernel_reads_every_finite_8_bit_float() {
     let Some(compiler) = Compiler::find("the_reference_kernel_reads_every_finite_8_bit_float") else { return };
-    for dtype in [Dtype::E4m3, Dtype::E5m2] {
-        let problem = problem(dtype, Dtype::F32, Layout::Nt, "identity");
+    let both = [Dtype::E4m3, Dtype::E5m2];
+    for (dtype, second) in both.into_iter().flat_map(|dtype| [(dtype, None), (dtype, other(dtype))]) {
+        let problem = Problem { second, ..problem(dtype, Dtype::F32, Layout::Nt, "identity") };
         let source = emit_reference(&problem);
         let module = Module::parse(&compiler.ptx(&source, Arch::SM_80, None).unwrap()).unwrap();
         let values: Vec<f64> =
@@ -53,7 +55,7 @@ fn the_reference_kernel_reads_every_finite_8_bit_float() {
             Matrix { rows: 1, columns: 1, ld: 1, values: vec![1.0] },
         );
         let mut gpu = Gpu::new(autokernel_emulator::Arch::Sm80);
-        let placed = [a.upload(&mut gpu, "A", dtype), one.upload(&mut gpu, "B", dtype)];
+        let placed = [a.upload(&mut gpu, "A", dtype), one.upload(&mut gpu, "B", second.unwrap_or(dtype))];
         let c = allocate(&mut gpu, "C", Dtype::F32, count, 1, 1, 0);
         let launch = arguments::reference(&mut gpu, &problem, shape(count, 1, 1), [placed[0], placed[1], c]);
         gpu.launch(&module, &source.symbol, &launch, &Options::default()).unwrap_or_else(|error| panic!("{error}"));

@@ -3,10 +3,16 @@
 use crate::support::case::{Case, SM90, Variation, problem};
 use crate::support::compile::Compiler;
 use crate::support::host::shape;
-use autokernel_codegen::dtype::Dtype::{Bf16, E4m3, E5m2, F16, F32, I8};
+use autokernel_codegen::dtype::Dtype::{self, Bf16, E4m3, E5m2, F16, F32, I8};
+use autokernel_codegen::matmul::inputs::other;
 use autokernel_codegen::matmul::problem::Layout::{Nn, Nt, Tn, Tt};
 use autokernel_codegen::matmul::problem::Problem;
 use autokernel_codegen::matmul::schedule::{Mode, Schedule, Sm90Schedule};
+
+/// A product of a float of 8 bits and the other one.
+fn pair(input: Dtype, output: Dtype, epilogue: &str) -> Problem {
+    Problem { second: other(input), ..problem(input, output, Nt, epilogue) }
+}
 
 /// Shapes that end inside, at and beyond tiles, and without K.
 const SHAPES: [(u32, u32, u32); 5] = [(128, 128, 128), (65, 72, 200), (1, 130, 64), (200, 24, 72), (9, 8, 0)];
@@ -93,6 +99,12 @@ families! {
         Sm90Schedule { tile_n: 128, consumers: 2, mode: Mode::PingPong, cluster_m: 2, ..SM90 };
     a_swapped_split_tile_of_8_bit_floats_is_right:
         problem(E4m3, F32, Nt, "leaky_relu(0.25)"),
+        Sm90Schedule { tile_m: 16, swap_ab: true, splits: true, split_k: 4, stages: 4, ..SM90 };
+    a_product_of_a_gradient_and_a_weight_of_8_bits_is_right: pair(E5m2, Bf16, "identity"), SM90;
+    ping_pong_of_both_8_bit_floats_in_a_cluster_is_right:
+        pair(E4m3, F16, "relu"), Sm90Schedule { tile_n: 80, consumers: 2, mode: Mode::PingPong, cluster_m: 2, ..SM90 };
+    a_swapped_split_tile_of_both_8_bit_floats_is_right:
+        pair(E5m2, F32, "leaky_relu(0.25)"),
         Sm90Schedule { tile_m: 16, swap_ab: true, splits: true, split_k: 4, stages: 4, ..SM90 };
     a_product_of_whole_numbers_is_right: problem(I8, F32, Nt, "identity"), SM90;
     a_product_of_whole_numbers_by_a_width_of_its_own_is_right:

@@ -123,7 +123,8 @@ impl Case {
         }
         let (input, output) = (self.problem.input, self.problem.output);
         let [skew_a, skew_b] = variation.skew.map(|elements| u64::from(elements * input_bytes));
-        let (at_a, at_b) = (a.upload_at(&mut gpu, "A", input, skew_a), b.upload_at(&mut gpu, "B", input, skew_b));
+        let second = self.problem.second.unwrap_or(input);
+        let (at_a, at_b) = (a.upload_at(&mut gpu, "A", input, skew_a), b.upload_at(&mut gpu, "B", second, skew_b));
         let c = allocate(&mut gpu, "C", output, m, n, n + pad_c, variation.skew_c);
 
         let (_, plan) = kernel(&self.problem, &self.schedule);

@@ -8,7 +8,7 @@ mod weights;
 
 use autokernel_core::Dtype;
 
-use super::inputs::{INPUTS, TF32, along_k, in_words, not_multiplied, outputs};
+use super::inputs::{INPUTS, TF32, along_k, in_words, not_multiplied, other, outputs};
 use super::problem::{Layout, Problem};
 use super::weights::Weights;
 use crate::body::Kind;
@@ -64,7 +64,18 @@ fn with_epilogue(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
         let message = format!("{}; {remedy}", along_k(input));
         return Err(vec![declaration.arguments.complain(message)]);
     }
-    Ok(Problem { input, weights: None, block: None, output, layout, epilogue, body: None, known_n, known_k })
+    Ok(Problem {
+        input,
+        second: None,
+        weights: None,
+        block: None,
+        output,
+        layout,
+        epilogue,
+        body: None,
+        known_n,
+        known_k,
+    })
 }
 
 /// What stands in the attribute's parentheses.
@@ -188,8 +199,15 @@ fn check(a: &Matrix<'_>, b: &Matrix<'_>, out: &Matrix<'_>) -> Result<(), Complai
         );
         return Err(b.node.complain(message));
     }
-    if let Some(other) = [a, b].into_iter().find(|input| !INPUTS.contains(&input.dtype)) {
-        return Err(other.node.complain(not_multiplied()));
+    if other(a.dtype) == Some(b.dtype) {
+        let message = format!(
+            "products of {} and {} have a body, which may scale them: `{{ out = dot({}, {}.t()); }}` under `#[autokernel::fused_matmul]`",
+            a.dtype, b.dtype, a.name, b.name
+        );
+        return Err(b.node.complain(message));
+    }
+    if let Some(unknown) = [a, b].into_iter().find(|input| !INPUTS.contains(&input.dtype)) {
+        return Err(unknown.node.complain(not_multiplied()));
     }
     if a.dtype != b.dtype {
         let message =

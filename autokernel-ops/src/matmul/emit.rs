@@ -54,7 +54,7 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
         .iter()
         .map(|(name, constants)| format!("\n{}", source::constants(SCHEDULE, name, constants)))
         .collect();
-    let what = problem_struct(problem, spelling) + &structs;
+    let what = problem_struct(problem, &factors_of_kernel(problem, schedule), spelling) + &structs;
     let symbol = format!("autokernel_{}_{}", class.slug(), hash::short(&format!("{family}\n{what}{fused}")));
     let plan = plan_of(&class, &operands, schedule, symbol.clone());
     let [step] = &plan.kernels[..] else { unreachable!("a product is a kernel") };
@@ -153,7 +153,7 @@ fn plan_of(class: &Class, operands: &Operands, schedule: &Schedule, symbol: Stri
 /// A slow kernel for the same problem that accumulates in fp64, and its launch. Its result is fp32.
 pub fn reference(problem: &Problem) -> (KernelSource, LaunchPlan) {
     let (what, fused) = (
-        problem_struct(problem, Spelling::Exact),
+        problem_struct(problem, &factors_of_reference(problem), Spelling::Exact),
         fused(problem, Printed::Reference { stored_as: Dtype::F32, part_columns: Shares::REFERENCE.part_columns }),
     );
     let (operands, function) = (Operands::of(problem), function_of_reference(problem.many()));
@@ -262,14 +262,35 @@ fn of_any_size(problem: &Problem) -> Problem {
     Problem { known_n: None, known_k: None, ..problem.clone() }
 }
 
-fn problem_struct(problem: &Problem, spelling: Spelling) -> String {
-    let Problem { input, layout, epilogue, .. } = problem;
+/// What a kernel multiplies, in lines of the struct. Two floats of 8 bits are a type of their own, named in the order in which its
+/// instructions take them.
+fn factors_of_kernel(problem: &Problem, schedule: &Schedule) -> String {
+    let &Problem { input, second, .. } = problem;
+    let is_swapped = matches!(schedule, Schedule::Sm90(schedule) if schedule.swap_ab);
+    match second {
+        None => format!("using Input = autokernel::{input};\n  "),
+        Some(second) => {
+            let [first, last] = if is_swapped { [second, input] } else { [input, second] };
+            format!("using Input = autokernel::{first}_by_{last};  // A is {input}, B {second}\n  ")
+        }
+    }
+}
+
+/// The same of the reference, which reads each factor by its own type.
+fn factors_of_reference(Problem { input, second, .. }: &Problem) -> String {
+    let second = second.map(|second| {
+        format!("using Weight = autokernel::{second};\n  static constexpr int kGroup = 0;  // numbers along K a scale; 0: none\n  ")
+    });
+    format!("using Input = autokernel::{input};\n  {}", second.unwrap_or_default())
+}
+
+fn problem_struct(problem: &Problem, factors: &str, spelling: Spelling) -> String {
+    let Problem { layout, epilogue, .. } = problem;
     let output = stored_type(problem.output);
     format!(
         "// What must be computed.\n\
          struct Problem {{\n  \
-         using Input = autokernel::{input};\n  \
-         using Output = {output};\n  \
+         {factors}using Output = {output};\n  \
          {weights}{block}{transpose_a}static constexpr bool kTransposeB = {transpose_b};\n  \
          static constexpr int kKnownN = 0;  // 0: given at launch\n  \
          static constexpr int kKnownK = 0;\n\

@@ -134,3 +134,31 @@ fn different_kernels_have_different_names_and_a_raster_makes_no_difference() {
     assert_ne!(name(&problem, &schedule), name(&other, &schedule));
     assert_ne!(name(&problem, &schedule), name(&problem, &Schedule::default_for(&problem.class(), Arch::SM_80)));
 }
+
+/// A gradient by a weight.
+fn pair() -> Problem {
+    Problem { second: Some(Dtype::E4m3), ..Problem::new(Dtype::E5m2, Layout::Nt, "identity".parse().unwrap()) }
+}
+
+#[test]
+fn factors_of_both_8_bit_floats_are_named_as_the_instruction_takes_them_and_by_themselves_in_the_reference() {
+    let of = |swap_ab| emit(&pair(), &Schedule::Sm90(Sm90Schedule { swap_ab, ..Sm90Schedule::PLAIN })).cuda;
+    expect_file!["golden/fp8_pair_sm90.cu"].assert_eq(&of(false));
+    assert!(of(true).contains("using Input = autokernel::e4m3_by_e5m2;  // A is e5m2, B e4m3"));
+    let reference = emit_reference(&pair()).cuda;
+    assert!(reference.contains("using Input = autokernel::e5m2;\n  using Weight = autokernel::e4m3;"), "{reference}");
+}
+
+#[test]
+fn a_pair_of_8_bit_floats_borrows_what_one_of_them_has_and_is_a_class_of_its_own() {
+    let of_one = |input| Problem::new(input, Layout::Nt, "identity".parse().unwrap()).class();
+    for arch in [Arch::SM_89, Arch::SM_90A] {
+        assert_eq!(pair().class().families(arch), of_one(Dtype::E4m3).families(arch));
+        assert_eq!(pair().class().portfolio(arch), of_one(Dtype::E4m3).portfolio(arch));
+    }
+    let distances = [Dtype::E4m3, Dtype::E5m2, Dtype::Bf16].map(|input| pair().class().distance(&of_one(input)));
+    assert_eq!(distances, [Some(2), Some(2), None]);
+    assert_eq!(pair().class().slug(), "matmul_identity_e5m2_e4m3_bf16_nt");
+    let types: Vec<Dtype> = signature(&pair()).operands.iter().map(|operand| operand.dtype).collect();
+    assert_eq!(types, [Dtype::E5m2, Dtype::E4m3, Dtype::Bf16]);
+}

@@ -6,6 +6,16 @@ use autokernel_core::Dtype;
 /// `f32` is multiplied as tf32, which a declaration asks for.
 pub const INPUTS: [Dtype; 6] = [Dtype::Bf16, Dtype::F16, Dtype::E4m3, Dtype::E5m2, Dtype::I8, Dtype::F32];
 
+/// The other type that factors of `input` are multiplied by, beside their own: floats of 8 bits by one another, as gradients in `e5m2`
+/// are by weights in `e4m3`.
+pub fn other(input: Dtype) -> Option<Dtype> {
+    match input {
+        Dtype::E4m3 => Some(Dtype::E5m2),
+        Dtype::E5m2 => Some(Dtype::E4m3),
+        _ => None,
+    }
+}
+
 /// The setting by which a declaration asks for products of `f32` as tf32.
 pub const TF32: &str = "tf32";
 

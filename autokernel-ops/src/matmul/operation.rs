@@ -40,7 +40,7 @@ impl Operation for Problem {
         "cuda/": "batch.cuh" "body.cuh" "body_folded.cuh" "body_joined.cuh" "body_operand.cuh" "body_repeated.cuh" "body_rotated.cuh" "body_scaled.cuh" "body_statistics.cuh" "body_unstored.cuh" "groups.cuh" "groups_along_k.cuh" "layout.cuh"
             "reference_groups.cuh" "reference_joined.cuh" "reference_matmul.cuh" "reference_rotated.cuh" "reference_scaled.cuh";
         "skinny/cuda/": "skinny_sm80_a.cuh" "skinny_sm80_b.cuh" "skinny_sm80_matmul.cuh" "skinny_sm80_schedule.cuh" "skinny_sm80_words.cuh";
-        "sm80/cuda/": "sm80_batch.cuh" "sm80_copy.cuh" "sm80_elements.cuh" "sm80_factors.cuh" "sm80_fp8.cuh" "sm80_groups.cuh" "sm80_groups_along_k.cuh" "sm80_int8.cuh" "sm80_matmul.cuh" "sm80_operand.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh" "sm80_tf32.cuh" "sm80_unstored.cuh" "sm80_weights.cuh";
+        "sm80/cuda/": "sm80_batch.cuh" "sm80_copy.cuh" "sm80_elements.cuh" "sm80_factors.cuh" "sm80_fp8.cuh" "sm80_fp8_pairs.cuh" "sm80_groups.cuh" "sm80_groups_along_k.cuh" "sm80_int8.cuh" "sm80_matmul.cuh" "sm80_operand.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh" "sm80_tf32.cuh" "sm80_unstored.cuh" "sm80_weights.cuh";
         "sm90/cuda/": "sm90_batch.cuh" "sm90_block_scales.cuh" "sm90_block_scales_batch.cuh" "sm90_block_scales_mainloop.cuh" "sm90_epilogue.cuh" "sm90_groups.cuh" "sm90_groups_along_k.cuh" "sm90_heights.cuh" "sm90_int8.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_operand_load.cuh" "sm90_pipeline.cuh"
             "sm90_producer.cuh" "sm90_product_of.cuh" "sm90_reduced.cuh" "sm90_rotated.cuh" "sm90_rows.cuh" "sm90_scaled.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_shares.cuh" "sm90_split_k.cuh"
             "sm90_staging.cuh" "sm90_stream_k.cuh" "sm90_sums.cuh" "sm90_tiles.cuh" "sm90_unstored.cuh" "sm90_weights.cuh" "sm90_weights_batch.cuh" "sm90_weights_few.cuh"
@@ -111,7 +111,7 @@ impl Operation for Problem {
     }
 
     fn opponent(&self) -> Option<Opponent> {
-        let Problem { input, output, layout, epilogue, body: None, weights: None, .. } = self else {
+        let Problem { input, output, layout, epilogue, body: None, second: None, weights: None, .. } = self else {
             return None; // nothing in cuBLASLt computes it
         };
         if *input == Dtype::E5m2 {
@@ -129,7 +129,10 @@ impl Operation for Problem {
     fn brief(&self) -> String {
         let Problem { epilogue, layout, input, .. } = self;
         match &self.body {
-            Some(body) => format!("{layout} {input} · {body}"),
+            Some(body) => match self.second {
+                Some(second) => format!("{layout} {input} · {second} · {body}"),
+                None => format!("{layout} {input} · {body}"),
+            },
             None => format!("{layout} {input} · {epilogue}"),
         }
     }
@@ -164,9 +167,10 @@ impl Operation for Problem {
             "{computed} with m = {m}, n = {n}, k = {k}: {:.4e} FLOP.\n\
              {factors}. {types}, C is {output}, accumulation is {sums}.{batch}",
             f64::from(products) * flops(extents),
-            types = match self.weights {
-                None => format!("A and B are {input}"),
-                Some(weights) => format!("A is {input} and B {weights}, unpacked on chip"),
+            types = match (self.weights, self.second) {
+                (None, None) => format!("A and B are {input}"),
+                (None, Some(second)) => format!("A is {input} and B {second}"),
+                (Some(weights), _) => format!("A is {input} and B {weights}, unpacked on chip"),
             },
             sums = if *input == Dtype::I8 { "s32" } else { "f32" },
             batch = match (self.many(), matrices(extents)) {
@@ -236,13 +240,15 @@ impl Operation for Problem {
 impl operation::Class for Class {
     fn slug(&self) -> String {
         let Class { input, output, layout, .. } = self;
-        let weights = self.weights.map(|weights| format!("_{}", weights.dtype)).unwrap_or_default();
+        let second = self.second.or_else(|| self.weights.map(|weights| weights.dtype));
+        let second = second.map(|second| format!("_{second}")).unwrap_or_default();
         let block = self.block.map(|block| format!("_b{block}")).unwrap_or_default();
-        format!("matmul_{}_{input}{weights}{block}_{output}_{layout}", self.fused())
+        format!("matmul_{}_{input}{second}{block}_{output}_{layout}", self.fused())
     }
 
     fn brief(&self) -> String {
         let Class { layout, input, .. } = self;
+        let input = self.second.map_or_else(|| input.to_string(), |second| format!("{input} · {second}"));
         match self.weights {
             Some(weights) => format!("{layout} {input} · {weights} · {}", self.fused()),
             None => match self.block {
@@ -311,7 +317,7 @@ impl operation::Class for Class {
         }
         let lies = u32::from(self.layout != other.layout);
         let wider = u32::from(self.output.bytes() != other.output.bytes());
-        let typed = u32::from((self.input, self.output) != (other.input, other.output));
+        let typed = u32::from((self.input, self.second, self.output) != (other.input, other.second, other.output));
         let fused = u32::from((&self.epilogue, &self.body) != (&other.epilogue, &other.body));
         let products = u32::from(self.products() != other.products());
         Some(16 * lies + 8 * products + 4 * wider + 2 * typed + fused)

@@ -312,12 +312,13 @@ fn axes_of_b(layout: Layout) -> Vec<u8> {
     if layout.transpose_b() { vec![N, K] } else { vec![K, N] }
 }
 
-fn plain(&Problem { input, weights, output, layout, .. }: &Problem) -> Vec<Operand> {
+fn plain(&Problem { input, second, weights, output, layout, .. }: &Problem) -> Vec<Operand> {
+    let second = second.or_else(|| weights.map(|weights| weights.dtype));
     let passed = Passed::ByAddress;
     let operand = |name: &str, role, dtype, axes| Operand { name: name.to_owned(), role, dtype, axes, passed };
     vec![
         operand("a", Role::Input, input, axes_of_a(layout)),
-        operand("b", Role::Input, weights.map_or(input, |weights| weights.dtype), axes_of_b(layout)),
+        operand("b", Role::Input, second.unwrap_or(input), axes_of_b(layout)),
         operand("c", Role::Output, output, vec![M, N]),
     ]
 }

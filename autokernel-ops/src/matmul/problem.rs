@@ -82,9 +82,12 @@ impl fmt::Display for Layout {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Problem {
-    /// Type of `A`, and without `weights` of `B`.
+    /// Type of `A`, and without `second` and `weights` of `B`.
     pub input: Dtype,
-    /// What `B` holds, where that is of another type.
+    /// Type of `B`, where it is the other one of the two floats of 8 bits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second: Option<Dtype>,
+    /// What `B` holds, where that is whole numbers beside floats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Weights>,
     /// How large the blocks of both factors are that have a scale each: numbers along K, and columns of `B`.
@@ -114,6 +117,7 @@ impl Problem {
         let output = outputs(input).first().copied().unwrap_or(input);
         Problem {
             input,
+            second: None,
             weights: None,
             block: None,
             output,
@@ -132,9 +136,9 @@ impl Problem {
 
     /// The class whose tuned entries serve this problem.
     pub fn class(&self) -> Class {
-        let Problem { input, weights, block, output, layout, .. } = *self;
+        let Problem { input, second, weights, block, output, layout, .. } = *self;
         let (epilogue, body) = (self.epilogue.class(), self.body.as_deref().map(Body::class));
-        Class { epilogue, input, weights, block, output, layout, body }
+        Class { epilogue, input, second, weights, block, output, layout, body }
     }
 }
 
@@ -142,6 +146,9 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Problem { input, output, layout, epilogue, .. } = self;
         write!(f, "matmul {layout} {input}")?;
+        if let Some(second) = self.second {
+            write!(f, " · {second}")?;
+        }
         if let Some(weights) = self.weights {
             write!(f, " · {weights}")?;
         }
@@ -169,9 +176,12 @@ impl fmt::Display for Problem {
 pub struct Class {
     /// The epilogue, whatever the values of its parameters: `leaky_relu`.
     pub epilogue: EpilogueClass,
-    /// Type of `A`, and without `weights` of `B`.
+    /// Type of `A`, and without `second` and `weights` of `B`.
     pub input: Dtype,
-    /// What `B` holds, where that is of another type.
+    /// Type of `B`, where it is the other one of the two floats of 8 bits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second: Option<Dtype>,
+    /// What `B` holds, where that is whole numbers beside floats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Weights>,
     /// How large the blocks of both factors are that have a scale each.
@@ -294,6 +304,9 @@ impl fmt::Display for Class {
         let Class { input, output, layout, .. } = self;
         let fused = if self.body.is_some() { "" } else { "epilogue " };
         write!(f, "matmul {layout} {input}")?;
+        if let Some(second) = self.second {
+            write!(f, " · {second}")?;
+        }
         if let Some(weights) = self.weights {
             write!(f, " · {weights}")?;
         }

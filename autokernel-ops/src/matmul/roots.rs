@@ -11,7 +11,7 @@ use super::{skinny, sm90};
 use crate::body::FP8;
 
 /// All of them; the reference's is none of them.
-pub const ROOTS: [&str; 35] = [
+pub const ROOTS: [&str; 37] = [
     SM80.product,
     SM80.batch,
     SM80.groups,
@@ -26,6 +26,8 @@ pub const ROOTS: [&str; 35] = [
     FP8_OUTPUT,
     INT8_OUTPUT,
     FP8_SM80,
+    FP8_PAIRS_SM80,
+    FP8_PAIRS_SM90,
     INT8_SM80,
     INT8_SM90,
     TF32_SM80,
@@ -55,6 +57,8 @@ const PAD_BYTE_ROWS: &str = "pad_byte_rows.cuh";
 const FP8_OUTPUT: &str = "fp8.cuh";
 const INT8_OUTPUT: &str = "int8_output.cuh";
 const FP8_SM80: &str = "sm80_fp8.cuh";
+const FP8_PAIRS_SM80: &str = "sm80_fp8_pairs.cuh";
+const FP8_PAIRS_SM90: &str = "ptx/sm90_wgmma_fp8_pairs.cuh";
 const INT8_SM80: &str = "sm80_int8.cuh";
 const INT8_SM90: &str = "sm90_int8.cuh";
 const WEIGHTS_SM80: &str = "sm80_weights.cuh";
@@ -89,7 +93,7 @@ enum Side {
 struct OfFamily {
     product: &'static str,
     /// What says how factors of a type are multiplied, where the product does not.
-    elements: fn(Dtype) -> Option<&'static str>,
+    elements: fn(&Class) -> Option<&'static str>,
     /// What says how weights of few bits are multiplied, and whether the product finds that declared.
     weights: (&'static str, Side),
     /// What says how elements that see partners are stored, where the product does not.
@@ -112,9 +116,10 @@ struct OfFamily {
 
 const SM80: OfFamily = OfFamily {
     product: "sm80_matmul.cuh",
-    elements: |input| match input {
+    elements: |class| match class.input {
         Dtype::I8 => Some(INT8_SM80),
         Dtype::F32 => Some(TF32_SM80),
+        Dtype::E4m3 | Dtype::E5m2 if class.second.is_some() => Some(FP8_PAIRS_SM80),
         Dtype::E4m3 | Dtype::E5m2 => Some(FP8_SM80),
         _ => None,
     },
@@ -131,9 +136,10 @@ const SM80: OfFamily = OfFamily {
 };
 const SM90: OfFamily = OfFamily {
     product: "sm90_matmul.cuh",
-    elements: |input| match input {
+    elements: |class| match class.input {
         Dtype::I8 => Some(INT8_SM90),
         Dtype::F32 => Some(TF32_SM90),
+        Dtype::E4m3 | Dtype::E5m2 if class.second.is_some() => Some(FP8_PAIRS_SM90),
         _ => None,
     },
     weights: (WEIGHTS_SM90, Side::Behind),
@@ -205,7 +211,7 @@ impl OfFamily {
 
     fn of_class(&self, class: &Class) -> Vec<&'static str> {
         // That of the factors' type comes first: templates find it declared.
-        let of_input = (self.elements)(class.input);
+        let of_input = (self.elements)(class);
         let of_many = match class.many() {
             Many::One => None,
             Many::Batch => Some(self.batch),
@@ -250,6 +256,18 @@ mod tests {
             ["pad_rows.cuh", "skinny_sm80_matmul.cuh", "sm80_matmul.cuh", "sm90_matmul.cuh"]
         );
         assert_eq!(roots(Dtype::E4m3), ["pad_byte_rows.cuh", "sm80_fp8.cuh", "sm80_matmul.cuh", "sm90_matmul.cuh"]);
+        let pair =
+            Problem { second: Some(Dtype::E4m3), ..Problem::new(Dtype::E5m2, Layout::Nt, "identity".parse().unwrap()) };
+        assert_eq!(
+            of_class(&pair.class()),
+            [
+                "pad_byte_rows.cuh",
+                "ptx/sm90_wgmma_fp8_pairs.cuh",
+                "sm80_fp8_pairs.cuh",
+                "sm80_matmul.cuh",
+                "sm90_matmul.cuh"
+            ]
+        );
         assert_eq!(
             roots(Dtype::I8),
             ["pad_byte_rows.cuh", "sm80_int8.cuh", "sm80_matmul.cuh", "sm90_int8.cuh", "sm90_matmul.cuh"]

@@ -57,9 +57,9 @@ impl Weights {
         if input.bytes() == 2 { &[Dtype::I8, Dtype::I4x2] } else { &[] }
     }
 
-    /// Those of a second factor of `dtype` beside a first one of `input` elements; none where both are one type.
+    /// Those of a second factor of `dtype` beside a first one of `input` elements; none where it is no whole numbers beside floats.
     pub fn of(input: Dtype, dtype: Dtype, scales: Option<Scales>) -> Option<Self> {
-        (dtype != input).then_some(Weights { dtype, scales })
+        Weights::beside(input).contains(&dtype).then_some(Weights { dtype, scales })
     }
 
     /// What K is a multiple of: whole units of packed numbers, and whole groups.

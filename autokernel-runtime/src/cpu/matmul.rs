@@ -31,15 +31,17 @@ pub fn matmul(arguments: &mut [Argument<'_>], factors: problem::Layout, epilogue
         (AnyView::F32(a), AnyView::F32(b)) => into_any(a, b, out, factors, epilogue),
         (AnyView::E4m3(a), AnyView::E4m3(b)) => into_any(a, b, out, factors, epilogue),
         (AnyView::E5m2(a), AnyView::E5m2(b)) => into_any(a, b, out, factors, epilogue),
+        (AnyView::E4m3(a), AnyView::E5m2(b)) => into_any(a, b, out, factors, epilogue),
+        (AnyView::E5m2(a), AnyView::E4m3(b)) => into_any(a, b, out, factors, epilogue),
         (AnyView::I8(a), AnyView::I8(b)) => into_any(a, b, out, factors, epilogue),
         (a, b @ (AnyView::I8(_) | AnyView::I4x2(_))) => matmul_weights::multiply(a, b, None, out, factors, epilogue),
-        _ => Err(refused("its inputs are of one type")),
+        _ => Err(refused("its inputs are of no types that are multiplied by each other")),
     }
 }
 
-fn into_any<I: Factor>(
-    a: &MatrixView<'_, I>,
-    b: &MatrixView<'_, I>,
+fn into_any<A: Factor<B>, B: Element>(
+    a: &MatrixView<'_, A>,
+    b: &MatrixView<'_, B>,
     out: &mut AnyViewMut<'_>,
     factors: problem::Layout,
     epilogue: RowEpilogue,
@@ -59,9 +61,9 @@ fn into_any<I: Factor>(
     }
 }
 
-fn typed<I: Factor, O: Element>(
-    a: &MatrixView<'_, I>,
-    b: &MatrixView<'_, I>,
+fn typed<A: Factor<B>, B: Element, O: Element>(
+    a: &MatrixView<'_, A>,
+    b: &MatrixView<'_, B>,
     out: &mut MatrixViewMut<'_, O>,
     factors: problem::Layout,
     epilogue: RowEpilogue,
@@ -82,15 +84,15 @@ fn typed<I: Factor, O: Element>(
     let (device, c_layout) = (out.device(), out.layout);
     let StorageMut::Host(c_data) = &mut out.storage else { return Err(on_gpu(device)) };
     let (a, b) = (Operand { data: a_data, layout: a.layout }, Operand { data: b_data, layout: b.layout });
-    I::blocked(a, b, c_data, c_layout, factors, epilogue)
+    A::blocked(a, b, c_data, c_layout, factors, epilogue)
 }
 
-/// What is multiplied, by how its products are summed.
-trait Factor: Element {
+/// What is multiplied by elements of type `B`, by how their products are summed.
+trait Factor<B: Element = Self>: Element {
     /// The product in blocks; the shapes fit.
     fn blocked<O: Element>(
         a: Operand<'_, Self>,
-        b: Operand<'_, Self>,
+        b: Operand<'_, B>,
         c: &mut [O],
         c_layout: Layout,
         factors: problem::Layout,
@@ -105,6 +107,8 @@ impl Factor for half::f16 {}
 impl Factor for f32 {}
 impl Factor for e4m3 {}
 impl Factor for e5m2 {}
+impl Factor<e5m2> for e4m3 {}
+impl Factor<e4m3> for e5m2 {}
 
 impl Factor for i8 {
     fn blocked<O: Element>(
@@ -120,9 +124,9 @@ impl Factor for i8 {
 }
 
 /// The product of floats in blocks, summed in `f32`.
-fn blocked<I: Element, O: Element>(
-    a: Operand<'_, I>,
-    b: Operand<'_, I>,
+fn blocked<A: Element, B: Element, O: Element>(
+    a: Operand<'_, A>,
+    b: Operand<'_, B>,
     c: &mut [O],
     c_layout: Layout,
     factors: problem::Layout,

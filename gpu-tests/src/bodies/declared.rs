@@ -266,6 +266,24 @@ pub fn fp8_swiglu(
     out = silu(gate) * dot(x, up.t()) * scale;
 }
 
+/// A gradient by a weight of the other 8-bit float, with a scale a row of one and one of the other.
+#[autokernel::fused_matmul]
+pub fn fp8_backward(
+    dy: &Matrix<e5m2>,
+    w: &Matrix<e4m3>,
+    scale: &Column<f32>,
+    of_w: &Scalar<f32>,
+    dx: &mut Matrix<bf16>,
+) {
+    dx = dot(dy, w.t()) * scale * of_w;
+}
+
+/// Two products of an activation and of gradients, whose type has fewer digits.
+#[autokernel::fused_matmul]
+pub fn fp8_backward_gated(x: &Matrix<e4m3>, dg: &Matrix<e5m2>, du: &Matrix<e5m2>, out: &mut Matrix<f32>) {
+    out = silu(dot(x, dg.t())) * dot(x, du.t());
+}
+
 /// A layer's activation that leaves as 8-bit floats, with a scale a row, and beside it what is next to be scaled by.
 #[autokernel::fused_matmul]
 pub fn fp8_out(
@@ -460,6 +478,8 @@ pub fn catalogue() -> Vec<Declared> {
         band,
         fp8_scaled,
         fp8_swiglu,
+        fp8_backward,
+        fp8_backward_gated,
         fp8_out,
         fp8_out_by_one_scale,
         mean_cross_entropy,

@@ -35,6 +35,14 @@ pub(super) fn stmatrix(s: &mut Statement<'_>) -> Decoded<Op> {
 
 /// Types of factors that both multiply into fp32 sums.
 const MULTIPLIED: [Type; 5] = [Type::BF16, Type::F16, Type::E4M3, Type::E5M2, Type::TF32];
+/// Of these, those that are multiplied by each other too.
+const MIXED: [Type; 2] = [Type::E4M3, Type::E5M2];
+
+/// Whether both are multiplied into fp32 sums.
+fn are_multiplied(a: Type, b: Type) -> bool {
+    (a == b && MULTIPLIED.contains(&a)) || (MIXED.contains(&a) && MIXED.contains(&b))
+}
+
 /// Bytes of K of one `mma`.
 const MMA_BYTES: [u32; 2] = [16, 32];
 
@@ -46,9 +54,9 @@ pub(super) fn mma(s: &mut Statement<'_>) -> Decoded<Op> {
     if !s.flag("row") || !s.flag("col") {
         return unknown("layouts other than .row.col");
     }
-    let ty = match (s.ty()?, s.ty()?, s.ty()?, s.ty()?) {
-        (Type::F32, a, b, Type::F32) if a == b && MULTIPLIED.contains(&a) => a,
-        (Type::S32, Type::S8, Type::S8, Type::S32) => Type::S8,
+    let types @ [ty, _] = match (s.ty()?, s.ty()?, s.ty()?, s.ty()?) {
+        (Type::F32, a, b, Type::F32) if are_multiplied(a, b) => [a, b],
+        (Type::S32, Type::S8, Type::S8, Type::S32) => [Type::S8; 2],
         _ => return unknown("these element types"),
     };
     let bytes = k.saturating_mul(ty.bytes());
@@ -59,7 +67,7 @@ pub(super) fn mma(s: &mut Statement<'_>) -> Decoded<Op> {
     let a_registers = bytes as usize / 8;
     let (d, a) = (s.vector_registers(0, 4)?, s.values(1, a_registers, Type::B32)?);
     let (b, c) = (s.values(2, a_registers / 2, Type::B32)?, s.values(3, 4, sum)?);
-    Ok(Op::Matrix(Box::new(MatrixOp::Multiply { k, ty, d, a, b, c })))
+    Ok(Op::Matrix(Box::new(MatrixOp::Multiply { k, types, d, a, b, c })))
 }
 
 pub(super) fn wgmma(s: &mut Statement<'_>) -> Decoded<Op> {
@@ -88,9 +96,9 @@ fn multiply(s: &mut Statement<'_>) -> Decoded<Wgmma> {
         Some((n.parse::<u32>().ok()?, k.parse::<u32>().ok()?))
     };
     let Some((n, k)) = s.pick(shape) else { return unknown("this shape") };
-    let ty = match (s.ty()?, s.ty()?, s.ty()?) {
-        (Type::F32, a, b) if a == b && MULTIPLIED.contains(&a) => a,
-        (Type::S32, Type::S8, Type::S8) => Type::S8,
+    let types @ [ty, _] = match (s.ty()?, s.ty()?, s.ty()?) {
+        (Type::F32, a, b) if are_multiplied(a, b) => [a, b],
+        (Type::S32, Type::S8, Type::S8) => [Type::S8; 2],
         _ => return unknown("these element types"),
     };
     let has_width = if ty == Type::S8 { n % 16 == 0 || n == 8 || n == 24 } else { n % 8 == 0 };
@@ -114,7 +122,7 @@ fn multiply(s: &mut Statement<'_>) -> Decoded<Wgmma> {
     let has_order = ty.bytes() == 2; // others lie along K
     let a_is_m_major = has_order && !from_registers && major(s, 6)?;
     let b_is_n_major = has_order && major(s, if from_registers { 6 } else { 7 })?;
-    Ok(Wgmma { n, ty, d, a, b, accumulate, negate_a, negate_b, a_is_m_major, b_is_n_major })
+    Ok(Wgmma { n, types, d, a, b, accumulate, negate_a, negate_b, a_is_m_major, b_is_n_major })
 }
 
 /// Whether the factor is −1.

@@ -34,11 +34,11 @@ impl Cluster<'_, '_> {
             MatrixOp::Store { values, space, address, transposed } => {
                 self.store_matrices(warp, lanes, pc, values, *space, address, *transposed)
             }
-            MatrixOp::Multiply { k, ty, d, a, b, c } => {
+            MatrixOp::Multiply { k, types, d, a, b, c } => {
                 self.use_registers(warp, lanes, &[a, b, c].map(|list| &**list).concat(), d)?;
                 let [a, b, c] = [a, b, c].map(|list| list.iter().map(|s| self.value(warp, *s)).collect::<Vec<_>>());
                 self.tally.counters.matrix_multiply_adds += (MMA_M * MMA_N) as u64 * u64::from(*k);
-                for (register, values) in d.iter().zip(multiply(*ty, &a, &b, &c)) {
+                for (register, values) in d.iter().zip(multiply(*types, &a, &b, &c)) {
                     self.set_register(warp, lanes, *register, &values);
                 }
                 Ok(())
@@ -151,13 +151,13 @@ pub(super) fn rows_of_a(ty: Type, a: &[Lanes]) -> [[f32; MOST_OF_K]; MMA_M] {
 }
 
 /// D = A·B + C. The products are exact, as are sums of whole numbers; others are rounded once: tensor cores truncate a little more.
-fn multiply(ty: Type, a: &[Lanes], b: &[Lanes], c: &[Lanes]) -> [Lanes; 4] {
+fn multiply([ty, ty_b]: [Type; 2], a: &[Lanes], b: &[Lanes], c: &[Lanes]) -> [Lanes; 4] {
     let rows = rows_of_a(ty, a);
     let mut columns = [[0f32; MOST_OF_K]; MMA_N];
     for (number, register) in b.iter().enumerate() {
         for (lane, bits) in register.iter().enumerate() {
             let column = &mut columns[lane / 4];
-            elements(ty, number, lane, *bits).for_each(|(at, value)| column[at] = value);
+            elements(ty_b, number, lane, *bits).for_each(|(at, value)| column[at] = value);
         }
     }
     let add = if ty == Type::S8 { add_whole } else { add_float };

@@ -58,7 +58,7 @@ impl Cluster<'_, '_> {
             }
         };
         let accumulate = self.predicate(warp, op.accumulate) & lanes != 0;
-        self.tally.counters.matrix_multiply_adds += (WARP_ROWS * depth(op.ty)) as u64 * u64::from(op.n);
+        self.tally.counters.matrix_multiply_adds += (WARP_ROWS * depth(op.types[0])) as u64 * u64::from(op.n);
         let queue = &mut self.warps[warp].wgmma;
         let mut digest = FxHasher::default();
         digest.write_u64(queue.digest);
@@ -162,16 +162,17 @@ impl Cluster<'_, '_> {
 
     fn compute(&mut self, warp: usize, op: &Wgmma, pending: &PendingWgmma) {
         let first_row = (self.warps[warp].index % 4) as usize * WARP_ROWS;
-        let add = if op.ty == Type::S8 { add_whole } else { add_float };
+        let add = if op.types[0] == Type::S8 { add_whole } else { add_float };
         let a = match &pending.a {
-            Some(fragment) => rows_of_a(op.ty, &fragment[..]).map(|row| row[..depth(op.ty)].to_vec()),
+            Some(fragment) => rows_of_a(op.types[0], &fragment[..]).map(|row| row[..depth(op.types[0])].to_vec()),
             None => {
-                let operand = self.operand(warp, op.ty, pending.descriptors[0], op.a_is_m_major, first_row, WARP_ROWS);
+                let operand =
+                    self.operand(warp, op.types[0], pending.descriptors[0], op.a_is_m_major, first_row, WARP_ROWS);
                 std::array::from_fn(|row| operand.chunks_exact(WARP_ROWS).map(|of_k| of_k[row]).collect())
             }
         };
         let n = op.n as usize;
-        let b = self.operand(warp, op.ty, pending.descriptors[1], op.b_is_n_major, 0, n);
+        let b = self.operand(warp, op.types[1], pending.descriptors[1], op.b_is_n_major, 0, n);
         let sign = if op.negate_a != op.negate_b { -1.0 } else { 1.0 };
         let mut sums = vec![0f64; WARP_ROWS * n];
         for (row, sums) in a.iter().zip(sums.chunks_exact_mut(n)) {

@@ -9,7 +9,7 @@ use super::{joined, made_scales, rotations, scales, zeros};
 use crate::body::check::Checker;
 use crate::body::{Body, Complaint, ELEMENTS, InPlace, Kind, NARROW, Operand, Place, Reduction, Rotated, Step};
 use crate::expr::Axis;
-use crate::matmul::inputs::{INPUTS, in_words, not_multiplied};
+use crate::matmul::inputs::{INPUTS, in_words, not_multiplied, other};
 use crate::matmul::many::Many;
 use crate::matmul::weights::Weights;
 
@@ -98,7 +98,9 @@ fn factors<'b>(checker: &mut Checker<'b>, written: &'b Written) {
                 let message = format!("`{a}` is both factors of `dot`; pass it twice, under two names");
                 checker.complain(Place::Operand(at), message);
             }
-            (Some((_, left)), Some((at, right))) if left != right && !Weights::beside(left).contains(&right) => {
+            (Some((_, left)), Some((at, right)))
+                if left != right && !Weights::beside(left).contains(&right) && other(left) != Some(right) =>
+            {
                 let message = format!("`{a}` holds {left} and `{b}` holds {right}; {}", may_stand_beside(left));
                 checker.complain(Place::Operand(at), message);
             }
@@ -107,7 +109,7 @@ fn factors<'b>(checker: &mut Checker<'b>, written: &'b Written) {
     }
     if let ([_, b, second], [_, Some((_, left)), Some((at, right))]) = (&names[..], &found[..])
         && left != right
-        && found[0].is_some_and(|(_, input)| Weights::beside(input).iter().any(|dtype| [left, right].contains(&dtype)))
+        && found[0].is_some_and(|(_, input)| seconds(input).any(|dtype| [*left, *right].contains(&dtype)))
     {
         let message = format!("`{b}` holds {left} and `{second}` holds {right}; give both the same type");
         checker.complain(Place::Operand(*at), message);
@@ -121,11 +123,16 @@ fn factors<'b>(checker: &mut Checker<'b>, written: &'b Written) {
     }
 }
 
+/// The types that a second factor may have beside a first one of such elements, its own apart.
+fn seconds(input: Dtype) -> impl Iterator<Item = Dtype> {
+    Weights::beside(input).iter().copied().chain(other(input))
+}
+
 /// What a second factor may be beside a first one of such elements.
 pub fn may_stand_beside(input: Dtype) -> String {
-    match Weights::beside(input) {
+    match &seconds(input).collect::<Vec<_>>()[..] {
         [] => "give both the same type".to_owned(),
-        weights => format!("give both the same type, or the second {}", in_words(weights)),
+        others => format!("give both the same type, or the second {}", in_words(others)),
     }
 }
 

@@ -23,7 +23,7 @@ __device__ __forceinline__ float sum_at(const Args& args, int product, Factor<El
 // Any grid of blocks of kThreads threads, each of which takes element after element.
 template <typename Problem, typename Body, typename Pairing, int kProducts, typename Args>
 __device__ __forceinline__ void matmul_rotated(const Args& args) {
-  using Input = typename Problem::Input;
+  using Second = typename SecondOf<Problem>::Element;
   using Rotated = body::Rotated<Body, Pairing>;
   const int64_t step = int64_t{gridDim.x} * gridDim.y * kThreads;
   const int64_t first = (int64_t{blockIdx.y} * gridDim.x + blockIdx.x) * kThreads + threadIdx.x;
@@ -33,7 +33,7 @@ __device__ __forceinline__ void matmul_rotated(const Args& args) {
     typename Body::template Inputs<body::Element> inputs;
     Body::visit(args, inputs, [&](auto& input, const void* data, int64_t ld) { input.load(data, ld, at); });
     const auto sums_of = [&](int product, const void* data, int64_t ld, int column) {
-      return sum_at<Problem>(args, product, Factor<Input>{static_cast<const Input*>(data), ld}, at.row, column);
+      return sum_at<Problem>(args, product, Factor<Second>{static_cast<const Second*>(data), ld}, at.row, column);
     };
     const auto outputs = [&] {
       const float own = sums_of(0, args.b, args.ldb, at.column), of_partner = sums_of(0, args.b, args.ldb, partner);

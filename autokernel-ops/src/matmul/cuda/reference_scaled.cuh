@@ -10,7 +10,7 @@ namespace autokernel::reference {
 // Any grid of blocks of kThreads threads, each of whose warps takes block after block.
 template <typename Problem, typename Body, int kProducts, typename Args>
 __device__ __forceinline__ void matmul_scaled(const Args& args) {
-  using Input = typename Problem::Input;
+  using Second = typename SecondOf<Problem>::Element;
   constexpr int kBlock = Body::kScaledColumns, kOfLane = kBlock / kWarpSize;
   const int64_t in_row = ceil_div<int64_t>(args.n, kBlock);
   const int64_t step = int64_t{gridDim.x} * gridDim.y * (kThreads / kWarpSize);
@@ -23,7 +23,7 @@ __device__ __forceinline__ void matmul_scaled(const Args& args) {
       const body::Index at{row, block * kBlock + i * kWarpSize + lane};
       if (at.column >= args.n) continue;
       const auto sum_of = [&](int product, const void* data, int64_t ld) {
-        return sum_at<Problem>(args, product, Factor<Input>{static_cast<const Input*>(data), ld}, row, at.column);
+        return sum_at<Problem>(args, product, Factor<Second>{static_cast<const Second*>(data), ld}, row, at.column);
       };
       const auto take = [&](float value) { values[i] = value; };
       if constexpr (kProducts == 2) {

@@ -13,7 +13,7 @@ use crate::epilogue::Epilogue;
 use crate::matmul::block_scales::{BLOCK, BLOCKS};
 use crate::matmul::body::{Body, Product, Second, Written};
 use crate::matmul::default;
-use crate::matmul::inputs::{TF32, along_k};
+use crate::matmul::inputs::{TF32, along_k, other};
 use crate::matmul::many::Many;
 use crate::matmul::problem::{Class, Layout, Problem};
 use crate::matmul::weights::GROUP;
@@ -68,7 +68,9 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     let block = block.map_err(|it| vec![it])?;
     let of_groups = Product { scales: written.scales.clone().filter(|_| block.is_none()), ..written.clone() };
     let weights = weights(declaration, &of_groups, &declared, (input, layout, node), group).map_err(|it| vec![it])?;
-    let product = Problem::new(input, layout, Epilogue::identity());
+    let of_b = dtype(declared.iter().find(|operand| operand.name == written.b));
+    let second = of_b.filter(|of_b| other(input) == Some(*of_b));
+    let product = Problem { second, ..Problem::new(input, layout, Epilogue::identity()) };
     let output = dtype(body.matrices().next()).unwrap_or(product.output);
     let problem =
         Problem { weights, block, output, body: Some(body.into()), known_n: known.n, known_k: known.k, ..product };
