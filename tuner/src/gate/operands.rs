@@ -61,8 +61,22 @@ enum Elements {
     Index(Vec<i32>),
 }
 
+impl Elements {
+    /// Whole numbers that no kernel wrote.
+    fn unwritten(dtype: Dtype, count: usize) -> Self {
+        match dtype {
+            Dtype::I4x2 => Elements::I4x2(vec![i4x2::from_bits(UNWRITTEN_BYTE); count]),
+            _ => Elements::I8(vec![UNWRITTEN_BYTE.cast_signed(); count]),
+        }
+    }
+}
+
 /// What outputs are filled with: a NaN that no kernel computes, so that what none wrote is known from what is none.
 pub const UNWRITTEN: f32 = f32::from_bits(u32::MAX);
+
+/// The same of whole numbers, of which each is one that a kernel may compute: seen where nothing is to be written, and in a result wherever
+/// another is expected.
+const UNWRITTEN_BYTE: u8 = 0x55;
 
 /// What every scalar of a launch is, as in the GPU's worker.
 const SCALAR: Argument<'static> = Argument::Scalar(1.0);
@@ -131,6 +145,7 @@ impl HostOperand {
             Dtype::F32 => Elements::F32(values.collect()),
             Dtype::E4m3 => Elements::E4m3(values.map(e4m3::from_f32).collect()),
             Dtype::E5m2 => Elements::E5m2(values.map(e5m2::from_f32).collect()),
+            Dtype::I8 | Dtype::I4x2 if operand.role == Role::Output => Elements::unwritten(operand.dtype, count),
             Dtype::I8 => Elements::I8(values.map(i8::from_f32).collect()),
             // Any byte is two numbers; between rows there are none, which nothing is drawn for.
             Dtype::I4x2 => {
@@ -185,8 +200,16 @@ impl HostOperand {
     /// The first place in a gap that was written to: the row, and the columns behind its last one.
     pub fn first_written_gap(&self) -> Option<(usize, usize)> {
         let gaps = (0..self.rows.saturating_sub(1)).flat_map(|row| (self.columns..self.ld).map(move |at| (row, at)));
-        let mut written = gaps.filter(|(row, column)| !self.at(row * self.ld + column).is_nan());
+        let mut written = gaps.filter(|(row, column)| self.is_written(row * self.ld + column));
         written.next().map(|(row, column)| (row, column - self.columns + 1))
+    }
+
+    fn is_written(&self, index: usize) -> bool {
+        match &self.elements {
+            Elements::I8(data) => data.get(index).is_some_and(|number| number.cast_unsigned() != UNWRITTEN_BYTE),
+            Elements::I4x2(data) => data.get(index).is_some_and(|pair| pair.to_bits() != UNWRITTEN_BYTE),
+            _ => !self.at(index).is_nan(),
+        }
     }
 
     fn at(&self, index: usize) -> f32 {
@@ -243,5 +266,22 @@ mod tests {
         let Elements::Bf16(data) = &mut c.elements else { panic!("bf16") };
         data[c.ld + c.columns] = bf16::ONE;
         assert_eq!(c.first_written_gap(), Some((1, 1)));
+    }
+
+    #[test]
+    fn a_whole_number_between_two_rows_is_seen_when_it_is_written() {
+        let signature = Problem::matmul(Dtype::Bf16, Layout::Nt, "relu".parse().unwrap()).signature();
+        for dtype in [Dtype::I8, Dtype::I4x2] {
+            let operand = Operand { dtype, ..signature.operands[2].clone() };
+            let mut host = HostOperand::new(operand, (3, 8), Vec::new(), Rows::Gapped, 3, 1.0);
+            assert_eq!(host.first_written_gap(), None, "{dtype}");
+            let at = host.ld + host.columns;
+            match &mut host.elements {
+                Elements::I8(data) => data[at] = 0,
+                Elements::I4x2(data) => data[at] = i4x2::default(),
+                _ => panic!("whole numbers"),
+            }
+            assert_eq!(host.first_written_gap(), Some((1, 1)), "{dtype}");
+        }
     }
 }
