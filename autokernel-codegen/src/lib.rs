@@ -30,7 +30,7 @@ pub use translate::check_function;
 pub use twin::function_items;
 
 // What the operations say, under the paths of this crate.
-pub use autokernel_ops::{hash, knob, matmul, opponent};
+pub use autokernel_ops::{hash, knob, matmul, opponent, weights};
 
 /// What must be computed, whatever the operation.
 pub mod problem {

@@ -271,6 +271,11 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
             "out = dot(x, (w * s).t());",
             "scales of groups are of `i8` or `i4x2`",
         ),
+        (
+            "x: &Matrix<e4m3>, w: &Matrix<e5m2>, s: &Matrix<f32>, out: &mut Matrix<bf16>",
+            "out = dot(x, (w * s).t());",
+            "`w` holds e5m2 beside e4m3: scales of groups are of `i8` or `i4x2`",
+        ),
         ("x: &Matrix<i4x2>, w: &Matrix<i4x2>, out: &mut Matrix<bf16>", "out = dot(x, w.t());", "convert this operand"),
         (
             "x: &Matrix<bf16>, w: &Batch<i8>, s: &Matrix<f16>, out: &mut Batch<bf16>",

@@ -74,7 +74,7 @@ fn edges(problem: &Problem) -> Vec<Schedule> {
 /// accumulators that the rules let through.
 fn in_place(problem: &Problem) -> Vec<Schedule> {
     let class = problem.class();
-    let carried = class.beside_portfolio(Arch::SM_90A).into_iter();
+    let carried = beside(problem, Family::SkinnySm80);
     let schedules = class.schedules(Family::SkinnySm80, Arch::SM_90A);
     let edges = [8, 16].into_iter().filter_map(|warps| {
         let of_crew = schedules.iter().filter(|schedule| schedule.value("warps") == Some(warps));
@@ -83,12 +83,18 @@ fn in_place(problem: &Problem) -> Vec<Schedule> {
     carried.chain(edges).collect()
 }
 
-/// The images of the shipped portfolio that the rules let through, those with the most accumulators first.
+/// Those of a family that kernels carry beside the shipped portfolio.
+fn beside(problem: &Problem, family: Family) -> impl Iterator<Item = Schedule> {
+    problem.class().beside_portfolio(Arch::SM_90A).into_iter().filter(move |schedule| schedule.family() == family)
+}
+
+/// The images of the shipped portfolio that the rules let through, and those beside them on Hopper, those with the most accumulators first.
 fn images(config: &Config, problem: &Problem, arch: Arch) -> Vec<Schedule> {
     let class = problem.class();
     let portfolio = config.portfolio_for(problem, arch);
     let mut images: Vec<Schedule> =
         portfolio.into_iter().flat_map(|portfolio| portfolio.images_for(&class)).map(|image| image.schedule).collect();
+    images.extend(beside(problem, Family::Sm90).filter(|_| arch == Arch::SM_90A));
     let product: Class = problem.as_product().expect("a product").class();
     images.push(Typed::default_for(&product, arch).into());
     images.sort_by_key(|schedule| std::cmp::Reverse(accumulators(schedule)));

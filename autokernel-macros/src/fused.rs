@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use autokernel_codegen::matmul::weights::Scales;
 use autokernel_codegen::matmul::{self, Many};
 use autokernel_codegen::product::{self, Body, Operands};
 use autokernel_codegen::rows::{self, Kind, Operand};
 use autokernel_codegen::spec::Spec;
+use autokernel_codegen::weights::Scales;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt;

@@ -32,6 +32,7 @@ pub mod search;
 pub mod source;
 pub mod space;
 mod stated;
+pub mod weights;
 
 pub use family::{Family, OtherFamily};
 pub use operation::Operation;

@@ -102,12 +102,12 @@ pub fn scaled_experts(
     out = silu(dot(x * of_x, (gate * of_gate).t())) * dot(x * of_x, (up * of_up).t());
 }
 
-/// Slots of the same.
+/// Slots of the same, of both types.
 #[autokernel::fused_matmul(block = 128)]
 pub fn scaled_slots(
     x: &Batch<e5m2>,
     of_x: &Batch<f32>,
-    w: &Batch<e5m2>,
+    w: &Batch<e4m3>,
     of_w: &Batch<f32>,
     counts: &Index,
     out: &mut Batch<f32>,

@@ -17,14 +17,14 @@ pub fn linear(
     out = dot(x * x_scales, (w * w_scales).t()) + bias;
 }
 
-/// Two products of the same first factor.
+/// Two products of the same first factor, which is of another type than the second ones.
 #[autokernel::fused_matmul(block = 128)]
 pub fn gated(
     x: &Matrix<e5m2>,
     of_x: &Matrix<f32>,
-    gate: &Matrix<e5m2>,
+    gate: &Matrix<e4m3>,
     of_gate: &Matrix<f32>,
-    up: &Matrix<e5m2>,
+    up: &Matrix<e4m3>,
     of_up: &Matrix<f32>,
     out: &mut Matrix<f32>,
 ) {
@@ -112,7 +112,7 @@ fn check_gated(device: &Device, rng: &mut StdRng, [m, n, k]: [usize; 3]) -> Resu
     let mut out = Matrix::zeros(device, m, n)?;
     let (x_there, of_x) = x.there(device, e5m2::from_f32)?;
     let ((gate_there, of_gate), (up_there, of_up)) =
-        (gate.there(device, e5m2::from_f32)?, up.there(device, e5m2::from_f32)?);
+        (gate.there(device, e4m3::from_f32)?, up.there(device, e4m3::from_f32)?);
     gated(&x_there, &of_x, &gate_there, &of_gate, &up_there, &of_up, &mut out)?;
     let expected: Vec<f32> =
         product(&x, &gate).iter().zip(product(&x, &up)).map(|(gate, up)| gate.max(0.0) + up).collect();

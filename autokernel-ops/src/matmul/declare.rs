@@ -10,13 +10,13 @@ use autokernel_core::Dtype;
 
 use super::inputs::{INPUTS, TF32, along_k, in_words, not_multiplied, other, outputs};
 use super::problem::{Layout, Problem};
-use super::weights::Weights;
 use crate::body::Kind;
 use crate::declaration::operands::element_type;
 use crate::declaration::{
     Attribute, Body, Complaint, Declaration, Form, Given, Node, Parameter, Setting, TensorParameter, Value, both,
 };
 use crate::epilogue::Epilogue;
+use crate::weights::Weights;
 use known::{Known, twice};
 
 const PLAIN: &str = "matmul";

@@ -12,7 +12,6 @@ use super::plan::{Operands, signature};
 use super::problem::{Class, Problem};
 use super::schedule::{Schedule, Sm90Schedule};
 use super::statistics::Shares;
-use super::weights::Weights;
 use super::{reference as reference_matmul, roots, skinny, sm80, sm90, statistics};
 use crate::body::cuda::stored_type;
 use crate::epilogue::Epilogue;
@@ -21,6 +20,7 @@ use crate::expr::cuda::Spelling;
 use crate::hash;
 use crate::operation::Class as _;
 use crate::source::{self, Constant, KernelSource};
+use crate::weights::Weights;
 
 const SCHEDULE: &str = "How: the schedule, and what the launch derives from it.";
 
@@ -187,7 +187,7 @@ fn of_whole_numbers(problem: &Problem) -> &'static str {
     let class = problem.class();
     // Zero points are moved from product to product.
     let moves_zeros = class.has_zeros() && class.has_scales_of_each();
-    match problem.weights.map_or(problem.input, |weights| weights.dtype) {
+    match problem.of_b() {
         Dtype::I8 => "#include \"int8.cuh\"\n",
         Dtype::I4x2 if moves_zeros => "#include \"int8.cuh\"\n#include \"packed4.cuh\"\n",
         Dtype::I4x2 => "#include \"packed4.cuh\"\n",

@@ -26,7 +26,6 @@ mod sm80;
 mod sm90;
 pub mod space;
 mod statistics;
-pub mod weights;
 
 pub use extents::{
     BATCHED_DIMS, DIMS, GROUPED_DIMS, batched_extents, extents, flops, grouped_extents, matrices, products, sizes,

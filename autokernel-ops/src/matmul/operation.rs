@@ -4,7 +4,6 @@ use autokernel_core::{Arch, Dim, Dtype, Extents, LaunchPlan, Role, Signature, di
 
 use super::inputs::{INPUTS, outputs};
 use super::problem::{Class, Layout, Problem};
-use super::weights::OF_8_BITS;
 use super::{
     DIMS, Many, accumulation, block_scales, declare, emit, flops, matrices, model, plan, probes, products, roots,
     sizes, skinny, space,
@@ -20,6 +19,7 @@ use crate::opponent::{Opponent, Product};
 use crate::rule::BrokenRule;
 use crate::schedule::Schedule;
 use crate::source::{Header, KernelSource, headers};
+use crate::weights::OF_8_BITS;
 
 /// The largest sum of a tolerance's inputs, whose deviation is 1, that is met in practice.
 const PEAK: f64 = 4.0;
@@ -111,9 +111,12 @@ impl Operation for Problem {
     }
 
     fn opponent(&self) -> Option<Opponent> {
-        let Problem { input, output, layout, epilogue, body: None, second: None, weights: None, .. } = self else {
+        let Problem { input, output, layout, epilogue, body: None, weights: None, .. } = self else {
             return None; // nothing in cuBLASLt computes it
         };
+        if self.second.is_some() {
+            return None; // cuBLASLt does; products are named by one type of factors
+        }
         if *input == Dtype::E5m2 {
             return None; // cuBLASLt multiplies it with e4m3 alone
         }
@@ -240,7 +243,7 @@ impl Operation for Problem {
 impl operation::Class for Class {
     fn slug(&self) -> String {
         let Class { input, output, layout, .. } = self;
-        let second = self.second.or_else(|| self.weights.map(|weights| weights.dtype));
+        let second = Some(self.of_b()).filter(|second| second != input);
         let second = second.map(|second| format!("_{second}")).unwrap_or_default();
         let block = self.block.map(|block| format!("_b{block}")).unwrap_or_default();
         format!("matmul_{}_{input}{second}{block}_{output}_{layout}", self.fused())
@@ -287,7 +290,7 @@ impl operation::Class for Class {
         let times = |operand: u8| if self.has_one_each(operand) { of_all } else { 1.0 };
         let read = |(at, kind, dtype): (u8, Kind, Dtype)| times(at) * bytes(kind, dtype);
         let plan::Operands { a, b, b2, .. } = plan::Operands::of_class(self);
-        let bytes_of_b = self.weights.map_or(k * n * f64::from(self.input.bytes()), |weights| weights.bytes(n, k));
+        let bytes_of_b = self.weights.map_or(k * n * f64::from(self.of_b().bytes()), |weights| weights.bytes(n, k));
         let second = |factor: u8| times(factor) * bytes_of_b;
         let of_scales = |block| {
             let of_columns = block_scales::bytes(block, (n / f64::from(block)).ceil(), k);

@@ -12,7 +12,7 @@ use crate::matmul::extents::{BATCHED_DIMS, DIMS, GROUPED_DIMS};
 use crate::matmul::many::Many;
 use crate::matmul::problem::{Class, Layout, Problem};
 use crate::matmul::schedule::{Raster, RasterOrder};
-use crate::matmul::weights::{PACKED_BYTES, Scales, Weights};
+use crate::weights::{PACKED_BYTES, Scales, Weights};
 
 // Dimensions, by their numbers in the signature.
 pub(super) const M: u8 = 0;
@@ -312,13 +312,13 @@ fn axes_of_b(layout: Layout) -> Vec<u8> {
     if layout.transpose_b() { vec![N, K] } else { vec![K, N] }
 }
 
-fn plain(&Problem { input, second, weights, output, layout, .. }: &Problem) -> Vec<Operand> {
-    let second = second.or_else(|| weights.map(|weights| weights.dtype));
+fn plain(problem: &Problem) -> Vec<Operand> {
+    let &Problem { input, output, layout, .. } = problem;
     let passed = Passed::ByAddress;
     let operand = |name: &str, role, dtype, axes| Operand { name: name.to_owned(), role, dtype, axes, passed };
     vec![
         operand("a", Role::Input, input, axes_of_a(layout)),
-        operand("b", Role::Input, second.unwrap_or(input), axes_of_b(layout)),
+        operand("b", Role::Input, problem.of_b(), axes_of_b(layout)),
         operand("c", Role::Output, output, vec![M, N]),
     ]
 }

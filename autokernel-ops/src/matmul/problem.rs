@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::body::{Body, BodyClass, Made};
 use super::inputs::outputs;
 use super::many::Many;
-use super::weights::Weights;
 use crate::body::{Columns, Kind};
 use crate::epilogue::{Epilogue, EpilogueClass};
 use crate::hash;
+use crate::weights::Weights;
 
 /// How the factors lie in memory, `A` and then `B`: `n` as they are multiplied, `t` transposed. `C` is always row-major.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -129,6 +129,11 @@ impl Problem {
         }
     }
 
+    /// The type of `B`.
+    pub fn of_b(&self) -> Dtype {
+        self.second.or(self.weights.map(|weights| weights.dtype)).unwrap_or(self.input)
+    }
+
     /// Which products a launch computes.
     pub fn many(&self) -> Many {
         self.body.as_deref().map_or(Many::One, Body::many)
@@ -223,6 +228,11 @@ impl Class {
     /// Whether groups along K have zero points.
     pub fn has_zeros(&self) -> bool {
         self.weights.and_then(|weights| weights.scales).is_some_and(|scales| scales.zeros)
+    }
+
+    /// The type of `B`.
+    pub fn of_b(&self) -> Dtype {
+        self.second.or(self.weights.map(|weights| weights.dtype)).unwrap_or(self.input)
     }
 
     /// Which products a launch computes.

@@ -204,9 +204,8 @@ fn narrow_outputs(class: &Class) -> impl Iterator<Item = &'static str> {
 impl OfFamily {
     /// Whether what a launch may realign has elements of a byte: factors, and of a family that stores by vectors C.
     fn realigns_bytes(&self, class: &Class) -> bool {
-        let second = class.weights.map_or(class.input, |weights| weights.dtype);
         let c = (self.realigns_c && !class.many().counts_rows_on_device()).then_some(class.output);
-        [second].into_iter().chain(c).any(|dtype| dtype.bytes() == 1)
+        [class.of_b()].into_iter().chain(c).any(|dtype| dtype.bytes() == 1)
     }
 
     fn of_class(&self, class: &Class) -> Vec<&'static str> {

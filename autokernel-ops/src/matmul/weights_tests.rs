@@ -8,10 +8,10 @@ use super::model::{Constants, Machine, Model, Traits};
 use super::plan::signature;
 use super::problem::{Class, Layout, Problem};
 use super::schedule::{Family, Schedule, Sm80Schedule, Sm90Schedule};
-use super::weights::{Scales, Weights};
 use crate::body::{self, Kind, Operand, Step};
 use crate::expr::Expr;
 use crate::operation::{Class as _, Operation as _};
+use crate::weights::{Scales, Weights};
 
 /// `out = dot(x, (w * scales).t())`, or without scales.
 fn problem(dtype: Dtype, group: Option<u32>) -> Problem {

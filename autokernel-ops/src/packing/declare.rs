@@ -5,7 +5,7 @@ use autokernel_core::Dtype;
 use super::problem::Problem;
 use crate::declaration::operands::element_type;
 use crate::declaration::{Attribute, Complaint, Declaration, Form, Given, Parameter, Setting, TensorParameter, both};
-use crate::matmul::weights::{GROUP, GROUPS, SCALES, ZERO};
+use crate::weights::{GROUP, GROUPS, SCALES, ZERO};
 
 /// The attribute.
 pub const ATTRIBUTE: Attribute = Attribute {
@@ -34,16 +34,16 @@ pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
     let (group, operands) = both(group, operands(declaration))?;
     let Operands { w, packed, scales, zeros } = operands;
     let wanted = if group.is_some() { "Matrix" } else { "Row" };
-    let lies_as_groups_do = |operand: &TensorParameter| {
+    let lies_as_groups_do = |operand: &TensorParameter, what: &str| {
         let refused = || match group {
-            Some(_) => "scales of groups are `[k / group, n]`: write `&mut Matrix<…>`",
-            None => {
-                "scales of rows are `[n]`: write `&mut Row<…>`, or say of how many numbers a group is: `group = 128`"
-            }
+            Some(_) => format!("{what} of groups are `[k / group, n]`: write `&mut Matrix<…>`"),
+            None => format!(
+                "{what} of rows are `[n]`: write `&mut Row<…>`, or say of how many numbers a group is: `group = 128`"
+            ),
         };
         if operand.container == wanted { Ok(()) } else { Err(operand.ty.complain(refused())) }
     };
-    let mut complaints: Vec<Complaint> = lies_as_groups_do(scales.0).err().into_iter().collect();
+    let mut complaints: Vec<Complaint> = lies_as_groups_do(scales.0, "scales").err().into_iter().collect();
     if let Some((zeros, _)) = zeros {
         complaints.extend(match (group, packed.1) {
             (None, _) => Some(zeros.node.complain("zero points are of groups: say of how many numbers, `group = 128`")),
@@ -52,7 +52,7 @@ pub fn declare(declaration: &Declaration) -> Result<Problem, Vec<Complaint>> {
                     .node
                     .complain("zero points are of `i4x2`: numbers of 8 bits are symmetric about 0, so leave them out"),
             ),
-            (Some(_), _) => lies_as_groups_do(zeros).err(),
+            (Some(_), _) => lies_as_groups_do(zeros, "zero points").err(),
         });
     }
     if !complaints.is_empty() {

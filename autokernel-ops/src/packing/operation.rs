@@ -7,11 +7,11 @@ use super::schedule::{RULES, Schedule as Typed};
 use super::{declare, emit, plan};
 use crate::declaration::{Attribute, Complaint, Declaration};
 use crate::family::{Family, OtherFamily};
-use crate::matmul::weights::{Scales, Weights};
 use crate::operation::{self, Operation, Tolerance, Work};
 use crate::rule::{self, BrokenRule};
 use crate::schedule::Schedule;
 use crate::source::{Header, KernelSource, headers};
+use crate::weights::{Scales, Weights};
 
 impl Operation for Problem {
     type Class = Class;

@@ -5,7 +5,7 @@ use std::fmt;
 use autokernel_core::{Coarse, Dim, Dimension, Dtype, Extents, Operand, Passed, Role, Signature, dim};
 use serde::{Deserialize, Serialize};
 
-use crate::matmul::weights::{PACKED_BYTES, ZERO};
+use crate::weights::{PACKED_BYTES, ZERO};
 
 /// The dimensions, in order: rows of the weights, and numbers of a row.
 pub const DIMS: [Dim; 2] = [dim("n"), dim("k")];

@@ -2,7 +2,7 @@
 //! along K have scales.
 
 use autokernel_ops::matmul::problem;
-use autokernel_ops::matmul::weights::PACKED_BYTES;
+use autokernel_ops::weights::PACKED_BYTES;
 
 use super::blocked::{Widen, as_it_is, blocked_with};
 use super::blocks::{Operand, Stored};

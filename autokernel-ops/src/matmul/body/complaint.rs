@@ -11,7 +11,7 @@ use crate::body::{Body, Complaint, ELEMENTS, InPlace, Kind, NARROW, Operand, Pla
 use crate::expr::Axis;
 use crate::matmul::inputs::{INPUTS, in_words, not_multiplied, other};
 use crate::matmul::many::Many;
-use crate::matmul::weights::Weights;
+use crate::weights::Weights;
 
 /// Every mistake; none in a body that can be compiled.
 pub fn complaints(written: &Written) -> Vec<Complaint> {

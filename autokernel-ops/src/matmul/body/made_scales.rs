@@ -6,7 +6,7 @@ use super::written::Written;
 use crate::body::check::Checker;
 use crate::body::{FP8, Kind, MadeScales, Operand, Place, Step};
 use crate::matmul::inputs::in_words;
-use crate::matmul::weights::Weights;
+use crate::weights::Weights;
 
 /// Every mistake in what `written` says of such scales.
 pub fn check<'b>(checker: &mut Checker<'b>, written: &'b Written) {

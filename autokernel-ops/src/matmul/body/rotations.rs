@@ -3,7 +3,7 @@
 use super::written::Written;
 use crate::body::check::Checker;
 use crate::body::{Columns, Fetch, Kind, Operand, Place, Step};
-use crate::matmul::weights::Weights;
+use crate::weights::Weights;
 
 /// Columns of which the tensor cores leave each lane some: a half of a head has whole ones.
 const FRAGMENT: u32 = 8;

@@ -9,7 +9,7 @@ use crate::body::{Kind, Operand, Place};
 use crate::matmul::block_scales::SCALED;
 use crate::matmul::inputs::in_words;
 use crate::matmul::many::Many;
-use crate::matmul::weights::{SCALES, Weights};
+use crate::weights::{SCALES, Weights};
 
 /// What scales ask for: of groups a matrix of their own beside whole numbers, of blocks one for each factor.
 pub fn check<'b>(checker: &mut Checker<'b>, written: &'b Written) {
@@ -52,9 +52,9 @@ pub fn check<'b>(checker: &mut Checker<'b>, written: &'b Written) {
         if !SCALES.contains(of_scale) {
             checker.complain(Place::Operand(at), format!("scales of groups are {}", in_words(&SCALES)));
         }
-        if dtype == input {
+        if !Weights::beside(input).contains(&dtype) {
             let message = format!(
-                "`{b}` holds {dtype}, as the first factor does: scales of groups are of {}; of blocks of {} both factors have \
+                "`{b}` holds {dtype} beside {input}: scales of groups are of {}; of blocks of {} both factors have \
                  them, `dot(x * x_scales, ({b} * {name}).t())`",
                 in_words(Weights::beside(Dtype::Bf16)),
                 in_words(&SCALED)

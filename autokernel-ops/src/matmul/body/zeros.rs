@@ -6,7 +6,7 @@ use super::scales;
 use super::written::Written;
 use crate::body::check::Checker;
 use crate::body::{Kind, Operand, Place};
-use crate::matmul::weights::ZERO;
+use crate::weights::ZERO;
 
 /// Every mistake in what `written` subtracts from its weights.
 pub fn check(checker: &mut Checker<'_>, written: &Written) {

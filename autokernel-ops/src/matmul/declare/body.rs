@@ -16,7 +16,7 @@ use crate::matmul::default;
 use crate::matmul::inputs::{TF32, along_k, other};
 use crate::matmul::many::Many;
 use crate::matmul::problem::{Class, Layout, Problem};
-use crate::matmul::weights::GROUP;
+use crate::weights::GROUP;
 
 /// The product that `declaration` says, whose body is `statements`.
 ///

@@ -8,7 +8,7 @@ use crate::declaration::{Complaint, Declaration, Given, Node};
 use crate::matmul::body::Product;
 use crate::matmul::inputs::along_k;
 use crate::matmul::problem::Layout;
-use crate::matmul::weights::{GROUP, GROUPS, Scales, Weights};
+use crate::weights::{GROUP, GROUPS, Scales, Weights};
 
 /// The setting that says how many numbers along K have a scale, and where it stands.
 #[derive(Clone, Copy)]

@@ -23,7 +23,7 @@ const RATES: [Rate; 4] = [
 
 /// Bytes of a number of the second factor.
 pub(super) fn bytes_of_number(class: &Class) -> f64 {
-    let dtype = class.weights.map_or(class.input, |weights| weights.dtype);
+    let dtype = class.of_b();
     f64::from(dtype.bytes()) / f64::from(dtype.numbers())
 }
 

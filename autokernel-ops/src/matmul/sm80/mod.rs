@@ -136,7 +136,7 @@ impl Sm80Schedule {
     /// Dynamic shared memory of one block, in bytes: the ring, or the staged output tile that reuses it.
     pub fn shared_bytes(&self, problem: &Class) -> u32 {
         let elements_of_b = problem.weights.map_or(self.tile_k, |weights| self.tile_k / weights.dtype.numbers());
-        let bytes_of_b = problem.weights.map_or(problem.input, |weights| weights.dtype).bytes();
+        let bytes_of_b = problem.of_b().bytes();
         let of_a = self.tile_m * self.tile_k * problem.input.bytes();
         let ring = self.stages * (of_a + self.tile_n * elements_of_b * bytes_of_b);
         let staged_rows = self.warps_m * 16 * problem.columns_of_c(self.tile_n) * problem.output.bytes();

@@ -40,7 +40,7 @@ pub const RULES: &[Rule<S, Class>] = &[
         words: "elements of A or B of other than 16 bits have layout nt",
         holds: |_, class, _| class.layouts().contains(&class.layout),
         reason: |_, class, _| {
-            let (input, layout) = (class.weights.map_or(class.input, |weights| weights.dtype), class.layout);
+            let (input, layout) = (class.of_b(), class.layout);
             format!("ldmatrix transposes 16-bit elements alone, and layout {layout} of {input} asks for it; take nt")
         },
     },

@@ -18,7 +18,7 @@ use crate::matmul::block_scales::AT_ONCE;
 use crate::matmul::geometry::Geometry;
 use crate::matmul::problem::Class;
 use crate::matmul::raster::Raster;
-use crate::matmul::weights::Weights;
+use crate::weights::Weights;
 
 pub use image::heights;
 pub use operand_load::loads_operands;

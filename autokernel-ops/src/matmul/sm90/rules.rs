@@ -33,7 +33,7 @@ pub const RULES: &[Rule<S, Class>] = &[
         words: "elements of A or B of other than 16 bits have layout nt",
         holds: |_, class, _| class.layouts().contains(&class.layout),
         reason: |_, class, _| {
-            let input = class.weights.map_or(class.input, |weights| weights.dtype);
+            let input = class.of_b();
             format!("wgmma multiplies {input} along K alone; layout {} is another, take nt", class.layout)
         },
     },
