@@ -3,7 +3,7 @@
 //! A measurement, so it is asked for: `cargo test --release -p batch-tests --test gpu_load_speed -- --ignored --nocapture`. `AUTOKERNEL_SEED`
 //! draws the shapes, `AUTOKERNEL_CASES` so many. The images that a declared kernel carries are compiled when the test runs. Of each shape
 //! those that the model predicts to lead are timed each after a rest, and then all in turn, a few milliseconds each, and cuBLASLt's fastest
-//! with them; `AUTOKERNEL_LIST=1` adds tiles that are not carried. A line is one image: shape, problem, milliseconds after a rest and under load, those predicted, and the schedule.
+//! with them; one whose result is not the first one's is a failure; `AUTOKERNEL_LIST=1` adds tiles that are not carried. A line is one image: shape, problem, milliseconds after a rest and under load, those predicted, and the schedule.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -124,8 +124,39 @@ fn leading<'c, 'k>(all: &'c [Contender<'k>]) -> Vec<&'c Contender<'k>> {
     near.chain(all.iter().filter(|one| one.predicted_ms.is_none())).collect()
 }
 
+fn clear(device: &Device, out: &mut Matrix<bf16>) {
+    *out = Matrix::zeros(device, out.nrows(), out.ncols()).unwrap();
+}
+
+/// All compute the same, but for roundings: an image that is wrong at some element is not what the first one is.
+fn expect_alike<T: Number>(
+    device: &Device,
+    all: &[&Contender<'_>],
+    sets: &RefCell<Vec<Set<T>>>,
+    run: impl Fn(&CompiledKernel) -> Result<()>,
+) {
+    let result = |one: &Contender<'_>| {
+        clear(device, &mut sets.borrow_mut()[0].out);
+        run(one.kernel).unwrap();
+        sets.borrow()[0].out.to_vec().unwrap()
+    };
+    let Some((first, others)) = all.split_first() else { return };
+    let expected = result(first);
+    // Sums of products of normal numbers are of about √k.
+    let nothing = (sets.borrow()[0].x.ncols() as f32).sqrt() / 256.0;
+    for other in others {
+        let found = result(other);
+        let alike = |(found, expected): (&bf16, &bf16)| {
+            let (found, expected) = (found.to_f32(), expected.to_f32());
+            (found - expected).abs() <= nothing + expected.abs() / 64.0
+        };
+        let wrong = found.iter().zip(&expected).position(|both| !alike(both));
+        assert_eq!(wrong, None, "an element is not what {} computes: {}", first.told(), other.told());
+    }
+}
+
 /// Times all that leads at one shape; `theirs` launches what they are compared with.
-fn time<T>(
+fn time<T: Number>(
     (device, timer): (&Device, &mut Timer),
     (timed, extents): (&Timed, Extents),
     sets: &RefCell<Vec<Set<T>>>,
@@ -138,6 +169,7 @@ fn time<T>(
     let all = at_shape.all();
     let leading = leading(&all);
     let run = |kernel: &CompiledKernel, number: usize| launch(device, kernel, &mut sets.borrow_mut()[number % SETS]);
+    expect_alike(device, &leading, sets, |kernel| run(kernel, 0));
     let rested: Vec<f64> = leading
         .iter()
         .map(|one| {
