@@ -41,7 +41,10 @@ pub fn packing(arguments: &mut [Argument<'_>], group: Option<usize>) -> Result<(
     let fits = |of_groups: (usize, usize)| of_groups == (groups, rows);
     let zeros_fit = zeros.as_ref().is_none_or(|(_, layout)| fits((layout.rows, layout.columns)));
     if groups * group != k || packed.shape() != (rows, k) || !fits((of_scales, scaled)) || !zeros_fit {
-        return Err(refused("their shapes are those of no packing"));
+        return Err(refused(
+            "of weights [n, k] the numbers are [n, k] or, of 4 bits, [n, k / 2], and scales and zero points [k / group, n] or, of whole \
+             rows, [n]",
+        ));
     }
 
     let numbers = packed.numbers();
