@@ -98,9 +98,7 @@ fn factors<'b>(checker: &mut Checker<'b>, written: &'b Written) {
                 let message = format!("`{a}` is both factors of `dot`; pass it twice, under two names");
                 checker.complain(Place::Operand(at), message);
             }
-            (Some((_, left)), Some((at, right)))
-                if left != right && !Weights::beside(left).contains(&right) && other(left) != Some(right) =>
-            {
+            (Some((_, left)), Some((at, right))) if left != right && seconds(left).all(|dtype| dtype != right) => {
                 let message = format!("`{a}` holds {left} and `{b}` holds {right}; {}", may_stand_beside(left));
                 checker.complain(Place::Operand(at), message);
             }
