@@ -7,6 +7,7 @@
 pub mod attention;
 mod body_text;
 pub mod build;
+mod conditions;
 pub mod config;
 pub mod epilogue;
 mod fetched;

@@ -22,6 +22,7 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Error, Ident, Result, Token};
 
+use crate::conditions::refuse_conditions;
 use crate::function::{Called, Functions, calls_in};
 use crate::problem::Problem;
 use backward::{Asked, Derived, Forward, Source};
@@ -230,6 +231,7 @@ impl<'a> Written<'a> {
         let settings = lists.and_then(|(lists, arguments)| Ok((lists, arguments::parse(arguments, &mut nodes)?)));
         let function = parse_function(attribute, item).and_then(|function| {
             refuse_modifiers(&function.sig)?;
+            refuse_conditions(&function.sig, function.body.as_ref())?;
             Ok(function)
         });
         let ((lists, settings), mut function) = both(settings, function)?;

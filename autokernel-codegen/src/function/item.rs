@@ -5,6 +5,7 @@ use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{Error, Ident, Result};
 
+use crate::conditions::refuse_conditions;
 use crate::mistakes::Mistakes;
 use crate::names;
 use crate::words::{expect_f32, is_intrinsic, refuse_count, refuse_intrinsic};
@@ -31,6 +32,7 @@ impl Function {
         let function: syn::ItemFn = syn::parse2(item.clone()).map_err(not_a_function)?;
         let mut mistakes = Mistakes::default();
         mistakes.note(check_form(&function.sig));
+        mistakes.note(refuse_conditions(&function.sig, Some(&function.block)));
         mistakes.note(refuse_intrinsic(&function.sig.ident, "a function of this name"));
         mistakes.note(refuse_count(&function.sig.ident));
         let parameters: Vec<_> =
