@@ -192,6 +192,7 @@ fn mistakes_in_a_body_are_told_with_what_can_be_written() {
         (plain, "out = dot(x);", "`dot` takes two matrices"),
         (plain, "out = dot(x, x);", "both factors"),
         (plain, "out = dot(x, y);", "a factor of `dot` is a matrix that is read: `y: &Matrix<bf16>`"),
+        (plain, "let w = 1.0; out = w * dot(x, w);", "`w` is a value here, which hides the operand"),
         (plain, "out = dot(x, out);", "in a factor of `dot`, which every tile reads"),
         (plain, "out = row_sum(dot(x, w));", "belongs in `#[autokernel::rows]`"),
         (plain, "out = if 1.0 > 0.0 { dot(x, w) } else { 0.0 };", "bind it before"),

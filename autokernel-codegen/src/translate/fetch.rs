@@ -3,7 +3,7 @@
 use autokernel_ops::body::Columns;
 use autokernel_ops::expr::Expr;
 use quote::ToTokens;
-use syn::{Error, Result};
+use syn::{Error, Ident, Result};
 
 use super::{Text, Translator, Value};
 use crate::fetched::Fetched;
@@ -30,12 +30,7 @@ impl Translator<'_> {
         let value = value.map(|(_, (_, unique))| unique.clone());
         let named = if value.is_some() { None } else { Some(of) };
         for name in [named, row].into_iter().flatten() {
-            let written = name.to_string();
-            let hidden = self.scope.iter().rev().find(|(known, _)| *known == written);
-            if hidden.is_some_and(|(_, unique)| *unique != written) {
-                let message = format!("`{name}` is a value here, which hides the operand; give the value another name");
-                return Err(Error::new_spanned(name, message));
-            }
+            self.refuse_hidden(name)?;
         }
         let (of, row) = (value.unwrap_or_else(|| of.to_string()), row.map(ToString::to_string));
         let at = row.as_ref().map_or(String::new(), |row| format!("_at_{row}"));
@@ -45,5 +40,16 @@ impl Translator<'_> {
             Columns::Repeat => format!("{of}{at}_repeated"),
         };
         Ok(self.lift(&name, &written, Value::Fetched { of, row, columns }))
+    }
+
+    /// What names an operand as a whole names the operand: no value of its name is bound before.
+    pub(super) fn refuse_hidden(&self, name: &Ident) -> Result<()> {
+        let written = name.to_string();
+        let hidden = self.scope.iter().rev().find(|(known, _)| *known == written);
+        if hidden.is_some_and(|(_, unique)| *unique != written) {
+            let message = format!("`{name}` is a value here, which hides the operand; give the value another name");
+            return Err(Error::new_spanned(name, message));
+        }
+        Ok(())
     }
 }

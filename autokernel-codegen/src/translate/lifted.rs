@@ -103,6 +103,11 @@ impl Translator<'_> {
             let message = "zero points are of the second factor, the weights: `dot(x, ((w - zeros) * scales).t())`";
             return Err(Error::new_spanned(a, message));
         }
+        for factor in [&of_a, &of_b] {
+            for name in [Some(factor.matrix), factor.zeros, factor.scales].into_iter().flatten() {
+                self.refuse_hidden(name)?;
+            }
+        }
         let name = |ident: Option<&Ident>| ident.map(Ident::to_string);
         let factors = Factors {
             a: of_a.matrix.to_string(),
