@@ -423,6 +423,7 @@ pub fn plain_name(expr: &syn::Expr) -> Option<&syn::Ident> {
 fn number_literal(literal: &syn::Lit) -> Result<Expr> {
     match literal {
         syn::Lit::Float(float) if matches!(float.suffix(), "" | "f32") => Ok(Expr::Literal(float.base10_parse()?)),
+        syn::Lit::Int(whole) if whole.suffix() == "f32" => Ok(Expr::Literal(whole.base10_parse()?)),
         other => {
             let number = match other {
                 syn::Lit::Int(whole) => format!("{}.0", whole.base10_digits()),

@@ -53,6 +53,11 @@ mod tests {
     }
 
     #[test]
+    fn a_number_whose_type_is_written_needs_no_point() {
+        assert_eq!(function("fn f(x: f32) -> f32 { 1_000f32 + x * 2_f32 }").unwrap().eval(3.0), 1006.0);
+    }
+
+    #[test]
     fn a_let_inside_a_branch_stays_inside_it() {
         let source = "fn f(x: f32) -> f32 { let y = 10.0; if x < 0.0 { let y = -x; y } else { y } }";
         let branched = function(source).unwrap();
