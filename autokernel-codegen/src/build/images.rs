@@ -77,6 +77,11 @@ pub(super) fn carried(
     images
 }
 
+/// Whether `most` images are fewer than `config` has for `problem` on `arch`.
+pub(super) fn are_fewer(config: &Config, problem: &Problem, arch: Arch, most: Option<NonZeroUsize>) -> bool {
+    most.is_some_and(|most| most.get() < config.images_for(problem, arch).len())
+}
+
 /// The tuned entries that `problem` carries on `arch`: where images are few, those of its own class alone, and none of a class that
 /// is merely near.
 pub(super) fn tuned<'c>(
@@ -138,6 +143,8 @@ mod tests {
             assert!(all.len() > 4, "{problem}");
             assert_eq!(carried(&config, &problem, Arch::SM_90A, None), all, "{problem}");
             assert_eq!(of(all.len()), all, "{problem}");
+            let fewer = |most| are_fewer(&config, &problem, Arch::SM_90A, NonZeroUsize::new(most));
+            assert!(fewer(1) && fewer(all.len() - 1) && !fewer(all.len()) && !fewer(0), "{problem}");
             for most in 1..4 {
                 let few = of(most);
                 let others: Vec<_> =
