@@ -75,7 +75,8 @@ pub enum CompileError {
     },
     /// nvcc took too long.
     #[error(
-        "nvcc did not finish {symbol} for {arch} in {seconds} s and was stopped; take a smaller tile or a longer limit"
+        "nvcc did not finish {symbol} for {arch} in {seconds} s and was stopped; take a smaller tile, or of a body make two kernels: each \
+         reduction that needs another one computes what it reduces again"
     )]
     TimedOut {
         /// The kernel.
