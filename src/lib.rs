@@ -62,9 +62,9 @@
 //!
 //! - **A device is one stream of one GPU.** [`Device::new`]`(n)` is GPU number `n` with its default stream, [`Device::with_new_stream`] the same
 //!   GPU with another. Clones share the stream. A program that uses several GPUs holds a device for each.
-//! - **A launch runs on one device**: on the stream that its output was allocated on, or that of the device which `launch_on` names. Operands on
-//!   another GPU are refused ([`Error::DeviceMismatch`]). It makes its GPU's context the calling thread's current one, so a thread may
-//!   launch on several in turn.
+//! - **A launch runs on one device**: on the stream that its output was allocated on, or that of the device which `launch_on` names, as it must
+//!   where that is an emulated GPU. Operands on another GPU are refused ([`Error::DeviceMismatch`]). It makes its GPU's context the calling
+//!   thread's current one, so a thread may launch on several in turn.
 //! - **Images are loaded for each GPU** at a kernel's first launch there, and kept for the life of the process. `KERNEL.prepare` and
 //!   `KERNEL.prepare_all` load them ahead.
 //! - **Nothing moves by itself.** [`Matrix::to_device`] copies to another device by way of the host, and waits for it; between streams of one GPU

@@ -50,7 +50,8 @@ impl Device {
     }
 
     /// An emulated GPU of that architecture: kernels run in an interpreter of their PTX, which checks every access, and
-    /// have finished when `launch` returns. Its matrices live in host memory, as the CPU's do.
+    /// have finished when `launch_on` returns. Its matrices live in host memory, as the CPU's do: what is launched without naming
+    /// this device runs on the CPU.
     ///
     /// It is for tests on machines without a GPU, and slow: a millisecond holds some ten thousand multiply-adds.
     ///
