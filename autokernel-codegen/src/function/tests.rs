@@ -44,6 +44,14 @@ fn a_call_becomes_the_text_of_its_function_on_values_of_its_own() {
 }
 
 #[test]
+fn an_output_may_have_the_name_of_a_function_that_is_called_and_an_input_may_not() {
+    let functions = functions(&[("a.rs", "fn out(x: f32) -> f32 { -x }"), ("a.rs", "fn y(x: f32) -> f32 { x + 1.0 }")]);
+    assert_eq!(steps("out = out(x) + y;", &functions).unwrap(), "out_x = x; out = ((-out_x) + y)");
+    let message = steps("out = x + y(x);", &functions).unwrap_err().to_string();
+    assert!(message.contains("`y` is a number here and a function that is called"), "{message}");
+}
+
+#[test]
 fn a_call_that_has_no_meaning_is_an_error_that_says_what_has() {
     let functions = functions(&[
         ("src/a.rs", "fn one(x: f32) -> f32 { two(x) }"),

@@ -7,7 +7,7 @@ use syn::{Error, Ident, Result};
 use super::nodes::Nodes;
 use crate::fetched::picked_row;
 use crate::folded::folded;
-use crate::function::Functions;
+use crate::function::{Functions, calls_in};
 use crate::made_scales::made_scales;
 use crate::mistakes::Mistakes;
 use crate::translate::{Text, Translator, Value};
@@ -37,6 +37,12 @@ pub fn read(
         reader.translator.declare(&name.to_string());
     }
     let outputs: Vec<&str> = parameters.iter().filter_map(output).collect();
+    // What is called is brought into scope within the body, where it would hide an input.
+    let is_read = |name: &Ident| names.contains(name) && outputs.iter().all(|output| name != output);
+    for name in calls_in(block).iter().filter(|name| is_read(name) && functions.find(name).is_some()) {
+        let message = format!("`{name}` is a number here and a function that is called; give one of them another name");
+        mistakes.push(Error::new(name.span(), message));
+    }
     for statement in &block.stmts {
         mistakes.note(refuse_name_of_output(statement, &outputs));
         mistakes.note(reader.statement(statement));
