@@ -198,3 +198,11 @@ fn a_mistake_of_one_type_is_told_where_it_is_listed_and_one_of_all_once() {
     let of_all = messages("relu, T = [bf16, f16], n = 0");
     assert!(of_all.len() == 1 && of_all[0].starts_with("a size is a literal"), "{of_all:?}");
 }
+
+#[test]
+fn a_reduction_in_a_body_of_attention_is_one_mistake() {
+    let body = "fn f(q: &Heads<bf16>, k: &Heads<bf16>, v: &Heads<bf16>, out: &mut Heads<bf16>) { score = score - row_max(score); }";
+    let errors = read("attention", "head_dim = 64", body).err().unwrap();
+    let messages: Vec<String> = errors.into_iter().map(|error| error.to_string()).collect();
+    assert!(messages.len() == 1 && messages[0].contains("arithmetic on one score"), "{messages:?}");
+}

@@ -1,7 +1,7 @@
 //! A body on the score.
 
 use crate::attention::score::{NAMES, Operand, SCORE, Score};
-use crate::body::Step;
+use crate::body::{Fetch, Step};
 use crate::declaration::{Complaint, Declaration, Statement, What};
 use crate::expr::{Axis, Binding, Expr};
 
@@ -31,11 +31,15 @@ pub fn score(
             What::Step(Step::Store { .. }) => {
                 refuse("a body of attention writes the score alone: `score = …;`".to_owned())
             }
-            _ => refuse(
-                "a body of attention is arithmetic on one score; reductions, products and picked rows belong in \
-                 `#[autokernel::rows]` and `#[autokernel::fused_matmul]`"
-                    .to_owned(),
-            ),
+            _ => {
+                refuse(
+                    "a body of attention is arithmetic on one score; reductions, products and picked rows belong in \
+                     `#[autokernel::rows]` and `#[autokernel::fused_matmul]`"
+                        .to_owned(),
+                );
+                // What reads it is no other mistake.
+                bindings.extend(name_of(what).map(|name| Binding { name, value: Expr::Literal(0.0) }));
+            }
         }
         let read = match what {
             What::Step(Step::Let { value, .. } | Step::Store { value, .. }) => Some(value),
@@ -55,6 +59,16 @@ pub fn score(
         Some(value) if complaints.is_empty() => Ok(Score { operands, bindings, value }.without_idle_bindings()),
         None if complaints.is_empty() => Err(vec![missing()]),
         _ => Err(complaints),
+    }
+}
+
+/// What the value of a statement is called that is no arithmetic.
+fn name_of(what: &What) -> Option<String> {
+    match what {
+        What::Step(Step::Reduce { name, .. }) | What::Fetch(Fetch { name, .. }) | What::Product { name, .. } => {
+            Some(name.clone())
+        }
+        _ => None,
     }
 }
 
