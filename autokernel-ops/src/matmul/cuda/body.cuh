@@ -100,6 +100,7 @@ __device__ __forceinline__ void apply_beside(const Loaded& loaded, const Args& a
   constexpr int kBatch = batch<Body::template kWords<Fragment<kSwapped>::template Input>, kFragments, kRegisters>();
   bool whole = is_whole<Body, kSwapped, Loaded::kIsThere>(args, place, kFragments);
   if constexpr (kSwapped && kAnyRow) whole &= place.row % 2 == 0;  // pairs lie along rows
+  if constexpr (Loaded::kIsThere) whole = __all_sync(~0u, whole);  // a warp's lanes load together what is on chip
 
   Inputs shared;  // what fragments do not differ in
   Body::visit(args, shared, [&](auto& input, const void* data, int64_t ld) { input.load_shared(data, ld, place); });
