@@ -14,18 +14,25 @@ pub(super) fn warn<'p>(problems: impl Iterator<Item = &'p Problem>, requested: &
     }
 }
 
+/// What is left without an image for one reason.
+#[derive(Default)]
+struct Unserved<'p> {
+    archs: BTreeSet<Arch>,
+    problems: Vec<&'p Problem>,
+}
+
 fn messages<'p>(problems: impl Iterator<Item = &'p Problem>, requested: &[Arch]) -> Vec<String> {
-    let mut left: BTreeMap<(Arch, String), (BTreeSet<Arch>, Vec<&Problem>)> = BTreeMap::new();
+    let mut left: BTreeMap<(Arch, String), Unserved<'p>> = BTreeMap::new();
     for problem in problems {
         let class = problem.class();
         let unserved: Vec<Arch> = requested.iter().copied().filter(|&arch| class.families(arch).is_empty()).collect();
         if let (false, Some(Confined { arch, why })) = (unserved.is_empty(), class.confined()) {
-            let (archs, problems) = left.entry((arch, why)).or_default();
-            archs.extend(unserved);
-            problems.push(problem);
+            let of_reason = left.entry((arch, why)).or_default();
+            of_reason.archs.extend(unserved);
+            of_reason.problems.push(problem);
         }
     }
-    let message = |((arch, why), (archs, problems)): ((Arch, String), (BTreeSet<Arch>, Vec<&Problem>))| {
+    let message = |((arch, why), Unserved { archs, problems }): ((Arch, String), Unserved<'_>)| {
         let (first, others) = problems.split_first()?;
         let archs: Vec<String> = archs.iter().map(Arch::to_string).collect();
         let others = match others.len() {
