@@ -81,7 +81,7 @@ pub fn matmul_body_of_groups(
     let tables = Tables { scales: &scales, blocks, ..tables };
     for (group, rows) in rows.into_iter().enumerate() {
         let of_group = |((argument, kind), is_batched): ((_, &Kind), &bool)| {
-            if *is_batched { of_product(argument, *kind, group) } else { all(argument) }
+            if *is_batched { of_product(argument, *kind, group) } else { Ok(argument.reborrow()) }
         };
         let of_groups = arguments.iter_mut().zip(&kinds_of_all).zip(batched).map(of_group);
         let mut of_groups = of_groups.collect::<Result<Vec<_>>>()?;
@@ -187,17 +187,7 @@ fn of_product<'a>(argument: &'a mut Argument<'_>, kind: Kind, number: usize) -> 
 
 /// What all products read.
 fn whole<'a>(argument: &'a mut Argument<'_>) -> Result<Argument<'a>> {
-    if matches!(argument, Argument::Write(_)) { Err(refused()) } else { all(argument) }
-}
-
-/// All of an argument.
-fn all<'a>(argument: &'a mut Argument<'_>) -> Result<Argument<'a>> {
-    let rows = argument.layout().rows;
-    match argument {
-        Argument::Read(view) => Ok(Argument::Read(view.clone())),
-        Argument::Write(view) => view.of_rows(0..rows, Kind::Matrix).map(Argument::Write),
-        Argument::Scalar(value) => Ok(Argument::Scalar(*value)),
-    }
+    if matches!(argument, Argument::Write(_)) { Err(refused()) } else { Ok(argument.reborrow()) }
 }
 
 /// What the rows of a group are of an argument.
@@ -205,7 +195,7 @@ fn cut<'a>(argument: &'a mut Argument<'_>, cut: Cut, rows: Range<usize>) -> Resu
     let kind = match cut {
         Cut::Rows => Kind::Matrix,
         Cut::Columns => Kind::Column,
-        Cut::Nowhere => return all(argument),
+        Cut::Nowhere => return Ok(argument.reborrow()),
     };
     match argument {
         Argument::Read(view) => view.of_rows(rows, kind).map(Argument::Read),

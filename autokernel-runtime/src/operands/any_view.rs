@@ -44,6 +44,11 @@ impl AnyViewMut<'_> {
         for_each_type!(dtype AnyViewMut, self)
     }
 
+    /// The same operand, borrowed from this one.
+    pub(crate) fn reborrow(&mut self) -> AnyViewMut<'_> {
+        with_view!(AnyViewMut to AnyViewMut, self, (view, of) => of(view.reborrow()))
+    }
+
     /// Some rows of an operand of that kind.
     pub(crate) fn of_rows(&mut self, rows: Range<usize>, kind: Kind) -> Result<AnyViewMut<'_>> {
         Ok(with_view!(AnyViewMut to AnyViewMut, self, (view, of) => of(view.of_rows(rows, kind)?)))

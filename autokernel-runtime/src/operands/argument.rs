@@ -63,6 +63,15 @@ impl Argument<'_> {
         of_view!(self, view => view.stream(), None)
     }
 
+    /// The same operand, borrowed from this one.
+    pub(crate) fn reborrow(&mut self) -> Argument<'_> {
+        match self {
+            Argument::Read(view) => Argument::Read(view.clone()),
+            Argument::Write(view) => Argument::Write(view.reborrow()),
+            Argument::Scalar(value) => Argument::Scalar(*value),
+        }
+    }
+
     /// The number that is passed by value.
     pub(crate) const fn scalar(&self) -> Option<f32> {
         match self {

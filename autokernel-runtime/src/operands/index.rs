@@ -43,7 +43,7 @@ impl RowNumber for u32 {
 
 /// The number of a row for each row of a launch, on the CPU or on a GPU: the tokens of an embedding, slots of a cache.
 ///
-/// A number that is negative or too large picks no row: what is read there is NaN, and what is written is left out. Write -1 for none
+/// A number that is negative or too large picks no row: what is read there is NaN, as a factor of `dot` zeros, and what is written is left out. Write -1 for none
 /// on purpose: launches that are checked ([`set_checked`](crate::set_checked)) refuse any other.
 ///
 /// ```

@@ -274,6 +274,12 @@ impl<'a, T: Number> MatrixViewMut<'a, T> {
         Ok(Self { layout: self.layout.reshaped(rows, columns)?, ..self })
     }
 
+    /// The same matrix, borrowed from this view.
+    pub(crate) fn reborrow(&mut self) -> MatrixViewMut<'_, T> {
+        let elements = 0..self.layout.span().unwrap_or(0);
+        MatrixViewMut { storage: self.storage.slice(elements), layout: self.layout }
+    }
+
     /// The same matrix, to read.
     pub fn as_view(&self) -> MatrixView<'_, T> {
         let storage = match &self.storage {
