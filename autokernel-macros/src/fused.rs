@@ -24,10 +24,14 @@ pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Part
     let operands = Operands::of(body);
     let on_the_cpu = operands.body();
     let (kinds, of_a_row) = (crate::body::kinds(&operands.others), crate::body::of_a_row(&on_the_cpu));
-    let factors = body.factors().into_iter().map(usize::from);
+    // The CPU multiplies what is gathered already, without the index that picks it.
+    let gathers = body.gathers().map(usize::from);
+    let numbered = |number: u8| usize::from(number) - usize::from(gathers.is_some_and(|index| index < number.into()));
+    let factors = body.factors().into_iter().map(numbered);
     let layout = crate::product::layout(problem.layout);
     let factors = quote!(&[#(#factors),*]);
-    let batched = body.operands().iter().map(|operand| operand.batched);
+    let others = body.operands().iter().enumerate().filter(|(number, _)| Some(*number) != gathers);
+    let batched = others.map(|(_, operand)| operand.batched);
     let (batched, of_each) = (quote!(&[#(#batched),*]), quote!(#factors, #layout, #kinds, #of_a_row));
     let groups = match body.many() {
         Many::One | Many::Batch => None,
@@ -36,7 +40,7 @@ pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Part
         Many::GroupsAlongK => Some(quote!(AlongK)),
     };
     let of_tables = || tables(problem, body, &operands);
-    let cpu = match (body.many(), groups.zip(body.sizes().map(usize::from))) {
+    let cpu = match (body.many(), groups.zip(body.sizes().map(numbered))) {
         (_, Some((groups, sizes))) => {
             let tables = of_tables();
             quote! {
@@ -65,6 +69,15 @@ pub fn parts(spec: &Spec, problem: &matmul::Problem, body: &Body) -> Result<Part
             let tables = of_tables();
             quote!(|arguments| ::autokernel::__private::matmul_body_with_tables_on_cpu(arguments, #tables, #of_each))
         }
+    };
+    let cpu = match (gathers, body.factors().first()) {
+        (Some(index), Some(&a)) => {
+            let a = usize::from(a);
+            quote! {
+                |arguments| ::autokernel::__private::matmul_gathered_on_cpu(arguments, (#index, #a), #cpu)
+            }
+        }
+        _ => cpu,
     };
     let docs = docs(problem, body, spec);
     Ok(crate::body::parts(spec, body.operands(), cpu, &row, docs))
@@ -131,6 +144,7 @@ fn docs(problem: &matmul::Problem, body: &Body, spec: &Spec) -> String {
             as_written(shape)
         };
         match (operand.kind, factors.iter().position(|factor| *factor == number)) {
+            (Kind::Matrix, Some(0)) if body.gathers().is_some() => format!("`{name}: [any, k]`"),
             (Kind::Matrix, Some(0)) if problem.layout.transpose_a() => format!("`{name}: {}`", of_batch("k, m")),
             (Kind::Matrix, Some(0)) => format!("`{name}: {}`", of_batch("m, k")),
             (Kind::Matrix, Some(_)) if problem.layout.transpose_b() => format!("`{name}: {}`", of_batch(of_weights)),
@@ -153,6 +167,9 @@ fn docs(problem: &matmul::Problem, body: &Body, spec: &Spec) -> String {
             (Kind::Matrix, None) => format!("`{name}: {}`", of_batch("m, n")),
             (Kind::Row, _) => format!("`{name}: {}`", of_batch("n")),
             (Kind::Column, _) => format!("`{name}: {}`", of_batch("m")),
+            (Kind::Index, _) if body.gathers() == Some(number) => {
+                format!("the row of it that each row is of, zeros where it has none, `{name}: [m]`")
+            }
             (Kind::Index, _) => match body.many() {
                 Many::Masked => format!("how many rows count, `{name}: [batch]`"),
                 Many::GroupsAlongK => format!("where groups along k begin, `{name}: [groups + 1]`"),

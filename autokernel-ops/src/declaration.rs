@@ -100,6 +100,8 @@ pub enum What {
 pub struct Factors {
     /// The operand whose rows are multiplied, or its columns where it is transposed.
     pub a: String,
+    /// The index that picks rows of `a`: `a[rows]`.
+    pub rows: Option<String>,
     /// Whether `a` is taken transposed.
     pub transpose_a: bool,
     /// The operand whose elements scale blocks of `a`: `a * scales`.

@@ -54,9 +54,9 @@ pub mod __private {
         At, AttentionSettings, Columns, GroupScales, Groups, Pick, Place, RowEpilogue, RowFunction, ScoreFunction,
         Tables, attention as attention_on_cpu, matmul as matmul_on_cpu, matmul_body as matmul_body_on_cpu,
         matmul_body_of_batch as matmul_body_of_batch_on_cpu, matmul_body_of_groups as matmul_body_of_groups_on_cpu,
-        matmul_body_with as matmul_body_with_tables_on_cpu, packing as packing_on_cpu, partners,
-        routing as routing_on_cpu, row_max, row_mean, row_min, row_sum, rows as rows_on_cpu,
-        scored_attention as scored_attention_on_cpu,
+        matmul_body_with as matmul_body_with_tables_on_cpu, matmul_gathered as matmul_gathered_on_cpu,
+        packing as packing_on_cpu, partners, routing as routing_on_cpu, row_max, row_mean, row_min, row_sum,
+        rows as rows_on_cpu, scored_attention as scored_attention_on_cpu,
     };
     pub use crate::descriptor::{Embedded, Images};
     pub use crate::operands::{Before, scale_blocks};

@@ -5,6 +5,7 @@ use autokernel_codegen::problem;
 use autokernel_codegen::product::Problem;
 
 use crate::declared::{experts, gated, gated_gradients, gradients, scores, shared, shared_slots, slots, swiglu};
+use crate::declared_gathered::{embedded, picked_by_all, routed_bytes, routed_swiglu};
 use crate::declared_types::{
     bytes, bytes_of_weights, fp8_experts, packed_experts, packed_slots, scaled_experts, scaled_slots, shared_weights,
     tf32_slots,
@@ -48,7 +49,7 @@ impl Declared {
 
 /// All there are.
 pub fn catalogue() -> Vec<Declared> {
-    let kernels: [(&'static str, &'static AnyKernel); 18] = [
+    let kernels: [(&'static str, &'static AnyKernel); 22] = [
         ("scores", &scores::KERNEL),
         ("shared", &shared::KERNEL),
         ("gated", &gated::KERNEL),
@@ -67,6 +68,10 @@ pub fn catalogue() -> Vec<Declared> {
         ("shared_weights", &shared_weights::KERNEL),
         ("scaled_experts", &scaled_experts::KERNEL),
         ("scaled_slots", &scaled_slots::KERNEL),
+        ("routed_swiglu", &routed_swiglu::KERNEL),
+        ("embedded", &embedded::KERNEL),
+        ("routed_bytes", &routed_bytes::KERNEL),
+        ("picked_by_all", &picked_by_all::KERNEL),
     ];
     kernels.map(|(name, kernel)| Declared { name, kernel }).into()
 }

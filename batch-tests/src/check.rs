@@ -12,6 +12,7 @@ use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 
 use crate::buffer::{Buffer, Values};
+use crate::picked::Picked;
 use crate::place::Place;
 use crate::sizes::Sizes;
 
@@ -53,8 +54,10 @@ pub fn check_of(
 ) -> std::result::Result<(), String> {
     let body = problem.body.as_ref().ok_or("a problem with a body")?;
     let report = |reason: String| format!("{problem}, {case:?}, {device}: {reason}");
-    let shapes: Vec<[usize; 3]> = shapes(problem, body, &case.extents);
     let (mut rng, operands) = (StdRng::seed_from_u64(case.seed), body.operands());
+    let [m, ..] = matmul::sizes(&case.extents);
+    let picked = body.gathers().map(|_| Picked::random(&mut rng, m as usize));
+    let shapes: Vec<[usize; 3]> = shapes(problem, body, &case.extents, picked.as_ref());
     let places =
         operands.iter().zip(&shapes).map(|(operand, &shape)| place(&mut rng, operand, in_memory(operand, shape)));
     let places: Vec<Place> = places.collect();
@@ -62,18 +65,37 @@ pub fn check_of(
         Some(numbers) => Sizes::of(problem.many(), &case.extents, numbers),
         None => Sizes::random(&mut rng, problem.many(), &case.extents),
     };
+    let rows = Rows { sizes, picked };
     let mut runs: Vec<Vec<Vec<f64>>> = Vec::new();
     for _ in 0..2 {
-        let ran = run(device, body, &places, (case, &sizes), &launch)
-            .map_err(|reason| report(format!("{reason}; {places:?} {sizes:?}")))?;
+        let ran = run(device, body, &places, (case, &rows), &launch)
+            .map_err(|reason| report(format!("{reason}; {places:?} {rows:?}")))?;
         runs.push(ran);
     }
     let bits = |run: &Vec<Vec<f64>>| run.iter().flatten().map(|value| value.to_bits()).collect::<Vec<_>>();
     if bits(&runs[0]) != bits(&runs[1]) {
         return Err(report("two runs gave different bits".to_owned()));
     }
-    judge(problem, body, (&shapes, &sizes), &runs[0])
-        .map_err(|reason| report(format!("{reason}; {places:?} {sizes:?}")))
+    judge(problem, body, (&shapes, &rows), &runs[0]).map_err(|reason| report(format!("{reason}; {places:?} {rows:?}")))
+}
+
+/// What numbers in memory say of rows.
+#[derive(Debug)]
+struct Rows {
+    sizes: Sizes,
+    picked: Option<Picked>,
+}
+
+impl Rows {
+    /// Whether anything may depend on row `row` of matrix `number` of a factor that lies in rows of groups, or is picked from.
+    fn is_read(&self, number: usize, row: usize) -> bool {
+        self.picked.as_ref().map_or_else(|| self.sizes.is_read(number, row), |it| it.is_read(&self.sizes, row))
+    }
+
+    /// The row of the first factor that a row of results is of.
+    fn of_a(&self, row: usize) -> Option<usize> {
+        self.picked.as_ref().map_or(Some(row), |picked| picked.row(row))
+    }
 }
 
 fn place(rng: &mut StdRng, operand: &Operand, shape: [usize; 3]) -> Place {
@@ -97,7 +119,7 @@ fn in_memory(operand: &Operand, [matrices, rows, columns]: [usize; 3]) -> [usize
 }
 
 /// Matrices, rows and columns of each operand.
-fn shapes(problem: &Problem, body: &Body, extents: &Extents) -> Vec<[usize; 3]> {
+fn shapes(problem: &Problem, body: &Body, extents: &Extents, picked: Option<&Picked>) -> Vec<[usize; 3]> {
     let ([m, n, k], batch) = (matmul::sizes(extents).map(|size| size as usize), matmul::matrices(extents) as usize);
     let factors = body.factors();
     let (tables, group) = ([body.scales(), body.zeros()].concat(), problem.class().group().unwrap_or(1) as usize);
@@ -105,7 +127,7 @@ fn shapes(problem: &Problem, body: &Body, extents: &Extents) -> Vec<[usize; 3]> 
     let shape = |(at, operand): (u8, &Operand)| {
         let [rows, columns] = match (operand.kind, factors.iter().position(|factor| *factor == at)) {
             (Kind::Matrix, Some(0)) if problem.layout.transpose_a() => [k, m],
-            (Kind::Matrix, Some(0)) => [m, k],
+            (Kind::Matrix, Some(0)) => [picked.map_or(m, |picked| picked.rows), k],
             (Kind::Matrix, Some(_)) if problem.layout.transpose_b() => [n, k],
             (Kind::Matrix, Some(_)) => [k, n],
             (Kind::Matrix, None) if body.a_scales() == Some(at) => [m, k.div_ceil(block)],
@@ -129,7 +151,7 @@ fn run(
     device: &Device,
     body: &Body,
     places: &[Place],
-    (case, sizes): (Case, &Sizes),
+    (case, rows): (Case, &Rows),
     launch: impl Fn(&mut [Argument<'_>]) -> Result<()>,
 ) -> std::result::Result<Vec<Vec<f64>>, String> {
     let failed = |error: autokernel::Error| error.to_string();
@@ -137,14 +159,15 @@ fn run(
     let buffer = |(at, (operand, &place)): (usize, (&Operand, &Place))| {
         let drawn = (operand.role == Role::Input).then_some((case.values, case.seed.wrapping_mul(31) + at as u64));
         if operand.kind == Kind::Index {
-            return Buffer::of_offsets(device, &sizes.numbers);
+            let picked = rows.picked.as_ref().filter(|_| body.gathers().map(usize::from) == Some(at));
+            return Buffer::of_offsets(device, picked.map_or(&rows.sizes.numbers, |picked| &picked.numbers));
         }
         if let Some((_, seed)) = drawn.filter(|_| zeros.iter().any(|zeros| usize::from(*zeros) == at)) {
             return Buffer::of_zeros(device, place, seed);
         }
         // Rows of none are NaN in two of three cases: one that is summed shows then, and one that is stored in the others.
         let hides = !case.seed.is_multiple_of(3) && in_groups.contains(&at);
-        let is_read = |matrix, row| !hides || sizes.is_read(matrix, row);
+        let is_read = |matrix, row| !hides || rows.is_read(matrix, row);
         Buffer::new(device, operand.dtype, place, drawn, &is_read)
     };
     let mut buffers =
@@ -179,7 +202,7 @@ fn in_groups(body: &Body) -> Vec<usize> {
 fn judge(
     problem: &Problem,
     body: &Body,
-    (shapes, sizes): (&[[usize; 3]], &Sizes),
+    (shapes, rows): (&[[usize; 3]], &Rows),
     values: &[Vec<f64>],
 ) -> std::result::Result<(), String> {
     let (factors, operands) = (body.factors().into_iter().map(usize::from).collect::<Vec<_>>(), body.operands());
@@ -196,7 +219,7 @@ fn judge(
     // Rows are judged by all threads: on a GPU it is the reference that takes the time.
     (0..batch * m).into_par_iter().try_for_each(|number| {
         let (product, row) = (number / m, number % m);
-        let own = sizes.product(product, row);
+        let own = rows.sizes.product(product, row);
         for column in 0..n {
             let Some(product) = own else {
                 if let Some(output) = outputs.iter().find(|&&output| !of(output, product)[row * n + column].is_nan()) {
@@ -207,10 +230,14 @@ fn judge(
                 }
                 continue;
             };
-            let depth = sizes.depth(product);
+            let depth = rows.sizes.depth(product);
             let accumulated = accumulated(problem, depth.len());
             let a = of(factors[0], product);
-            let a = |of_k: usize| if problem.layout.transpose_a() { a[of_k * m + row] } else { a[row * k + of_k] };
+            let a = |of_k: usize| match rows.of_a(row) {
+                Some(row) if problem.layout.transpose_a() => a[of_k * m + row],
+                Some(row) => a[row * k + of_k],
+                None => 0.0,
+            };
             let sum = |(number, b): (usize, &usize)| {
                 let b = of(*b, product);
                 let at = |of_k: usize| {

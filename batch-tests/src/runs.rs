@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 
 use crate::catalogue::catalogue;
 use crate::check::{Case, check, of_many, random};
-use crate::schedules::{every_kind, of_transposed, of_weights};
+use crate::schedules::{every_kind, of_gathered, of_transposed, of_weights};
 
 /// A problem by a schedule.
 pub struct Run {
@@ -49,6 +49,9 @@ pub fn runs() -> Vec<Run> {
         if problem.weights.is_some() {
             kinds.extend(of_weights(products));
         }
+        if problem.class().gathers() {
+            kinds.extend(of_gathered(products));
+        }
         for (number, (arch, schedule)) in (first..).zip(kinds) {
             // Rules of a family say nothing of what it does not multiply.
             if !problem::Problem::from(problem.clone()).class().families(arch).contains(&schedule.family()) {
@@ -72,13 +75,14 @@ fn refused_by(problem: &Problem) -> Vec<&'static str> {
         (Many::Groups | Many::Masked, true) => &["groups_are_walked_over", OF_TRANSPOSED, SLICES_OF_TRANSPOSED],
         (Many::GroupsAlongK, _) => &["groups_along_k_have_whole_tiles", OF_TRANSPOSED, SLICES_OF_TRANSPOSED],
     };
+    let of_gathered: &[&str] = if problem.class().gathers() { &["gathered_rows_are_not_shared"] } else { &[] };
     let of_types: &[&str] = match (problem.input, problem.weights) {
         _ if problem.block.is_some() => &["block_scales_fit_registers", "tile_n_begins_where_blocks_do"],
         (_, Some(_)) => &["weights_are_the_rows_of_wgmma", "fragments_fit_registers", "shared_memory_fits"],
         (Dtype::I8, None) => &["width_is_one_of_whole_numbers"],
         _ => &[],
     };
-    [of_many, of_types].concat()
+    [of_many, of_gathered, of_types].concat()
 }
 
 /// Tiles of fewer rows than a swizzle row of a transposed first factor holds.

@@ -27,6 +27,16 @@ pub fn of_weights(products: u32) -> Vec<(Arch, Schedule)> {
     kinds.map(|schedule| (Arch::SM_90A, schedule.into())).to_vec()
 }
 
+/// Those of rows that an index picks: tiles of the most rows, of which a thread copies as many pieces, and such as a row of tiles shares.
+pub fn of_gathered(products: u32) -> Vec<(Arch, Schedule)> {
+    let plain = Sm90Schedule { tile_m: 256 / products, consumers: 2, ..Sm90Schedule::PLAIN };
+    let kinds = [
+        Sm90Schedule { cluster_m: 2, tile_n: 128 * products, stages: 2, ..plain },
+        Sm90Schedule { tile_m: 256 / products, tile_n: 128 * products, swap_ab: true, stages: 2, ..plain },
+    ];
+    kinds.map(|schedule| (Arch::SM_90A, schedule.into())).to_vec()
+}
+
 /// Those for sums of so many products, with tiles of as many columns of C.
 pub fn every_kind(input: Dtype, products: u32) -> Vec<(Arch, Schedule)> {
     let plain = Sm90Schedule { tile_m: 64, tile_n: 64 * products, ..Sm90Schedule::PLAIN };

@@ -43,6 +43,7 @@ const ALONG_K: &str = "sm90_groups_along_k.cuh";
 const DEPTHS: &str = "groups_along_k.cuh";
 const OF_GROUPS: &str = "sm90_weights_batch.cuh";
 const OF_BLOCKS: &str = "sm90_block_scales_batch.cuh";
+const GATHER: &str = "sm90_gather.cuh";
 
 #[rustfmt::skip] // one mutant a line reads as the table that it is
 const MUTANTS: &[Mutant] = &[
@@ -65,6 +66,16 @@ const MUTANTS: &[Mutant] = &[
     sm90("every slot has the first one's scales of rows", "scaled_slots", OF_BLOCKS, "args.a_scales_batch == 0 ? 0 : product_of(place)", "0"),
     sm90("every expert has the first one's scales of blocks", "scaled_experts", OF_BLOCKS, " + product * args.scales_batch", ""),
     sm90("a second product has the scales of the first expert", "scaled_experts", OF_BLOCKS, " + product * args.scales2_batch", ""),
+    sm90("a row behind the last is gathered", "routed_swiglu", GATHER, "row >= 0 && row < args.a_rows", "row >= 0"),
+    sm90("a row before the first is gathered", "routed_swiglu", GATHER, "row >= 0 && row < args.a_rows", "row < args.a_rows"),
+    sm90("rows of no group are looked up", "embedded", GATHER, "of_c < end ? __ldg(index + of_c) : kNone", "__ldg(index + of_c)"),
+    sm90("what lies behind a row is summed", "embedded", GATHER, "min(inside, int64_t{kTmaUnitBytes})", "int64_t{kTmaUnitBytes}"),
+    sm90("gathered rows lie as they were", "routed_swiglu", GATHER, "swizzled<kSwizzleBytes>(first() * kSwizzleBytes + unit() * kTmaUnitBytes)", "(first() * kSwizzleBytes + unit() * kTmaUnitBytes)"),
+    sm90("what is gathered is not fenced", "routed_swiglu", GATHER, "  ptx::fence_async_proxy();\n", ""),
+    sm90("a stage is there before its rows are", "routed_swiglu", GATHER, "ptx::mbarrier_init(shared.full(stage), 1 + kWarpgroupSize);", "ptx::mbarrier_init(shared.full(stage), 1);"),
+    sm90("rows are gathered before a stage is free", "routed_swiglu", GATHER, "      ptx::mbarrier_wait(shared.empty(cursor.stage), cursor.parity ^ 1);\n", ""),
+    Mutant { name: "a row behind the last is gathered by the portable family", on: "embedded", arch: Arch::SM_80, file: "sm80_gather.cuh", before: "row(pass) >= 0 && row(pass) < count", after: "row(pass) >= 0" },
+    Mutant { name: "the portable family looks rows of no product up", on: "embedded", arch: Arch::SM_80, file: "sm80_gather.cuh", before: "pass * kStep < left ? __ldg(index + pass * kStep) : -1", after: "__ldg(index + pass * kStep)" },
     Mutant { name: "a group may end beyond the rows", on: "gradients", arch: Arch::SM_80, file: DEPTHS, before: "return max(before, min(__ldg(offsets + at), k));", after: "return max(before, __ldg(offsets + at));" },
     Mutant { name: "each group sums all rows", on: "gradients", arch: Arch::SM_80, file: "sm80_groups_along_k.cuh", before: "depth.first, depth.count)", after: "0, args.k)" },
     Mutant { name: "each group sums the first rows", on: "gradients", arch: Arch::SM_80, file: "sm80_groups_along_k.cuh", before: "depth.first, depth.count)", after: "0, depth.count)" },
@@ -80,7 +91,9 @@ fn schedule(problem: &Problem, arch: Arch) -> Schedule {
             Sm90Schedule { tile_m: 64, tile_n: 128, stages: 3, ..Sm90Schedule::PLAIN }.into()
         }
         Arch::SM_90A => {
-            Sm90Schedule { tile_m: 128, tile_n: 128, stages: 3, consumers: 2, ..Sm90Schedule::PLAIN }.into()
+            // A ring so short that it comes round.
+            let stages = if problem.class().gathers() { 2 } else { 3 };
+            Sm90Schedule { tile_m: 128, tile_n: 128, stages, consumers: 2, ..Sm90Schedule::PLAIN }.into()
         }
         _ => Sm80Schedule { tile_m: 64, tile_n: 64, tile_k: 32, warps_m: 2, warps_n: 1, stages: 3, raster }.into(),
     }
@@ -120,6 +133,9 @@ fn mistakes_in_the_headers_of_groups_are_caught() {
         ("packed_experts", Arch::SM_90A),
         ("scaled_slots", Arch::SM_90A),
         ("scaled_experts", Arch::SM_90A),
+        ("routed_swiglu", Arch::SM_90A),
+        ("embedded", Arch::SM_90A),
+        ("embedded", Arch::SM_80),
         ("gradients", Arch::SM_80),
     ];
     for (on, arch) in unchanged {

@@ -23,7 +23,7 @@ use rayon::prelude::*;
 const CASES: usize = 16;
 
 /// Groups of rows, slots of rows that are counted, and parts of K; with f32 results, as references have them.
-const GROUPED: [(&str, &str); 3] = [
+const GROUPED: [(&str, &str); 4] = [
     (
         "rows",
         "fn rows(x: &Matrix<bf16>, w: &Batch<bf16>, offsets: &Index, bias: &RowBatch<f32>, out: &mut Matrix<f32>) {
@@ -40,6 +40,12 @@ const GROUPED: [(&str, &str); 3] = [
         "along_k",
         "fn along_k(x: &Matrix<bf16>, dy: &Matrix<bf16>, offsets: &Index, before: &Batch<f32>, dw: &mut Batch<f32>) {
             dw = before + dot(x.t(), dy);
+        }",
+    ),
+    (
+        "gathered",
+        "fn gathered(x: &Matrix<bf16>, tokens: &Index, w: &Batch<bf16>, offsets: &Index, out: &mut Matrix<f32>) {
+            out = dot(x[tokens], w.t());
         }",
     ),
 ];
@@ -134,6 +140,9 @@ const MISTAKES: &[Mistake] = &[
     ("the first group begins with the first row", "rows", ROWS, "int begin = min(max(offsets[0], 0), args.m);", "int begin = 0;"),
     ("a group of rows has the weights of the first", "rows", ROWS, "Args seen = Batch::of(args, group);", "Args seen = Batch::of(args, 0);"),
     ("a group does not begin where the last one ended", "rows", ROWS, "      begin = end;\n", ""),
+    ("rows of the first factor are those of the results", "gathered", ROWS, "static_cast<const int32_t*>(args.a_index)[row]", "static_cast<int32_t>(row)"),
+    ("a row behind the last is read", "gathered", ROWS, "return of_a < args.a_rows ? of_a : -1;", "return of_a;"),
+    ("a row before the first is read", "gathered", ROWS, "row < rows && gathered >= 0 && k0", "row < rows && k0"),
     ("more rows count than a slot has", "slots", GROUPS, "min(max(Batch::counts(args)[group], 0), args.m)", "max(Batch::counts(args)[group], 0)"),
     ("every row of a slot counts", "slots", GROUPS, "seen.m = min(max(Batch::counts(args)[group], 0), args.m);", ""),
     ("every slot has the first one's count", "slots", GROUPS, "Batch::counts(args)[group]", "Batch::counts(args)[0]"),

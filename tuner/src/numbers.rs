@@ -110,6 +110,22 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_product_of_picked_rows_has_a_row_for_each_number_and_its_groups_are_of_these() {
+        let text =
+            "fn routed(x: &Matrix<bf16>, tokens: &Index, w: &Batch<bf16>, offsets: &Index, out: &mut Matrix<bf16>) {
+            out = dot(x[tokens], w.t());
+        }";
+        let problem = Problem::from(product::problem(&syn::parse_str(text).unwrap()).unwrap());
+        let (signature, shape) = (problem.signature(), grouped_extents(4, 40, 5, 6));
+        let drawn = |number| draw(&signature, number, &shape, GroupSizes::Even, 3).unwrap();
+        let mut picked = drawn(1);
+        assert_ne!(picked, (0..40).collect::<Vec<i32>>());
+        picked.sort_unstable();
+        assert_eq!((picked, drawn(3)), ((0..40).collect(), vec![0, 10, 20, 30, 40]));
+        assert!(bounds_along(&signature, 3, 0) && !bounds_along(&signature, 1, 0) && leaves_some_alone(&signature));
+    }
+
+    #[test]
     fn only_offsets_of_rows_bound_rows() {
         let [experts, gradients, slots] = grouped().map(|problem| problem.signature());
         assert!(bounds_along(&experts, 2, 0) && !bounds_along(&experts, 0, 0));

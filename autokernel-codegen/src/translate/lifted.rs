@@ -8,6 +8,7 @@ use quote::ToTokens;
 use syn::{Error, Ident, Result};
 
 use super::{Bound, Text, Translator, Value};
+use crate::fetched::picked_row;
 use crate::words::{DOT, takes};
 
 impl Translator<'_> {
@@ -99,18 +100,23 @@ impl Translator<'_> {
             return Err(Error::new_spanned(call, message));
         };
         let (of_a, of_b) = (scaled_factor(a)?, scaled_factor(b)?);
+        if of_b.rows.is_some() {
+            let message = "an index picks rows of the first factor, `dot(x[rows], w.t())`; swap the factors, or gather in `#[autokernel::rows]`";
+            return Err(Error::new_spanned(b, message));
+        }
         if of_a.zeros.is_some() {
             let message = "zero points are of the second factor, the weights: `dot(x, ((w - zeros) * scales).t())`";
             return Err(Error::new_spanned(a, message));
         }
         for factor in [&of_a, &of_b] {
-            for name in [Some(factor.matrix), factor.zeros, factor.scales].into_iter().flatten() {
+            for name in [Some(factor.matrix), factor.rows, factor.zeros, factor.scales].into_iter().flatten() {
                 self.refuse_hidden(name)?;
             }
         }
         let name = |ident: Option<&Ident>| ident.map(Ident::to_string);
         let factors = Factors {
             a: of_a.matrix.to_string(),
+            rows: name(of_a.rows),
             transpose_a: of_a.is_transposed,
             a_scales: name(of_a.scales),
             b: of_b.matrix.to_string(),
@@ -197,6 +203,8 @@ fn factor(written: &syn::Expr) -> Result<(&Ident, bool)> {
 pub struct Scaled<'e> {
     /// The matrix.
     pub matrix: &'e Ident,
+    /// The index that picks its rows.
+    pub rows: Option<&'e Ident>,
     /// What is subtracted from it before it is scaled.
     pub zeros: Option<&'e Ident>,
     /// Its scales.
@@ -205,14 +213,23 @@ pub struct Scaled<'e> {
     pub is_transposed: bool,
 }
 
-/// What a factor names: beside what [`factor`] reads also `x * scales`, `(w * scales).t()` and `((w - zeros) * scales).t()`.
+/// What a factor names: beside what [`factor`] reads also `x[rows]`, `x * scales`, `(w * scales).t()` and `((w - zeros) * scales).t()`.
 pub fn scaled_factor(written: &syn::Expr) -> Result<Scaled<'_>> {
     match written {
         syn::Expr::Paren(inner) => scaled_factor(&inner.expr),
+        syn::Expr::Index(picked) => {
+            let (matrix, rows) = picked_row(picked)?;
+            Ok(Scaled { matrix, rows: Some(rows), zeros: None, scales: None, is_transposed: false })
+        }
         syn::Expr::MethodCall(call) if call.method == "t" && call.args.is_empty() => {
             match scaled_factor(&call.receiver)? {
                 scaled @ Scaled { scales: Some(_), is_transposed: false, .. } => {
                     Ok(Scaled { is_transposed: true, ..scaled })
+                }
+                Scaled { rows: Some(_), .. } => {
+                    let message = "rows that an index picks are multiplied along themselves, `dot(x[rows], w.t())`; gather what is \
+                                   transposed in `#[autokernel::rows]`";
+                    Err(Error::new_spanned(written, message))
                 }
                 _ => unscaled(written),
             }
@@ -220,7 +237,7 @@ pub fn scaled_factor(written: &syn::Expr) -> Result<Scaled<'_>> {
         syn::Expr::Binary(syn::ExprBinary { left, op: syn::BinOp::Mul(_), right, .. }) => {
             match (less_zeros(left), factor(right)) {
                 (Ok((matrix, zeros)), Ok((scales, false))) => {
-                    Ok(Scaled { matrix, zeros, scales: Some(scales), is_transposed: false })
+                    Ok(Scaled { matrix, rows: None, zeros, scales: Some(scales), is_transposed: false })
                 }
                 _ => unscaled(written),
             }
@@ -251,7 +268,8 @@ fn less_zeros(written: &syn::Expr) -> Result<(&Ident, Option<&Ident>)> {
 }
 
 fn unscaled(written: &syn::Expr) -> Result<Scaled<'_>> {
-    factor(written).map(|(matrix, is_transposed)| Scaled { matrix, zeros: None, scales: None, is_transposed })
+    let (matrix, is_transposed) = factor(written)?;
+    Ok(Scaled { matrix, rows: None, zeros: None, scales: None, is_transposed })
 }
 
 /// The expression with other names for those that are listed.

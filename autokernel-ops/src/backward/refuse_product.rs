@@ -15,7 +15,7 @@ const KERNELS: [&str; 2] = ["fused", "rows"];
 /// What keeps the body of a product from having gradients; what rows do not have either is told elsewhere.
 pub fn complaints(written: &Written) -> Vec<Complaint> {
     let mut complaints: Vec<Complaint> = products(written);
-    complaints.extend(many(&written.body.operands));
+    complaints.extend(many(written));
     complaints.extend(written.body.operands.iter().enumerate().filter_map(|(at, it)| operand(written, at, it)));
     complaints.extend(written.body.fetches.iter().enumerate().filter(|(_, fetch)| fetch.columns.are_partners()).map(
         |(at, fetch)| {
@@ -38,6 +38,13 @@ fn products(written: &Written) -> Vec<Complaint> {
         let at = written.body.operands.iter().position(|operand| operand.name == name);
         at.map_or(Place::Function, Place::Operand)
     };
+    if let Some(rows) = &written.product.rows {
+        let message = format!(
+            "`{rows}` picks rows of `{a}`, where gradients of several rows may meet; gather in `#[autokernel::rows]`, `gathered = {a}[{rows}];`, \
+             and multiply that here"
+        );
+        return vec![Complaint::new(place(rows), message)];
+    }
     if let Some(second) = &written.second {
         let b = &second.b;
         let message = format!(
@@ -64,8 +71,10 @@ fn products(written: &Written) -> Vec<Complaint> {
 }
 
 /// Of a batch or groups, at what says so first.
-fn many(operands: &[Operand]) -> Option<Complaint> {
-    let at = operands.iter().position(|operand| operand.kind == Kind::Index || operand.batched)?;
+fn many(written: &Written) -> Option<Complaint> {
+    let operands = &written.body.operands;
+    let sizes = written.sizes().next().map(|(number, _)| usize::from(number));
+    let at = (0..operands.len()).find(|at| operands[*at].batched || sizes == Some(*at))?;
     let message = format!(
         "`{}` is of many products, whose gradients are not derived; write them, as in `dw = dot(x.t(), dy);` with the same `Index` \
          for groups",

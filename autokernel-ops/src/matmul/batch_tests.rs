@@ -1,4 +1,4 @@
-use autokernel_core::{Arch, ComputeCapability, Dim, Passed, dim};
+use autokernel_core::{Arch, ComputeCapability, Dim, Numbers, Passed, Size, dim};
 use expect_test::expect_file;
 
 use crate::body::{self, Complaint, Kind, Operand, Place};
@@ -114,6 +114,46 @@ fn the_kernels_of_groups_are_as_golden() {
     expect_file!["golden/groups_reference.cu"].assert_eq(&emit::emit_reference(&problem).cuda);
 }
 
+/// `out = dot(x[tokens], w.t()) * scale;` of rows that lie in groups.
+fn gathered() -> Problem {
+    let operands = vec![
+        reads("x", Kind::Matrix, Dtype::Bf16),
+        reads("tokens", Kind::Index, Dtype::I32),
+        batch(reads("w", Kind::Matrix, Dtype::Bf16)),
+        reads("offsets", Kind::Index, Dtype::I32),
+        reads("scale", Kind::Column, Dtype::F32),
+        writes("out", Kind::Matrix, Dtype::Bf16),
+    ];
+    let steps = vec![store("out", name("sum") * name("scale"))];
+    let body = body::Body { operands, steps, ..Default::default() };
+    let product = Product { rows: Some("tokens".to_owned()), ..Product::plain("sum", "x", "w") };
+    let body = Body::new(Written { product, second: None, body }).unwrap();
+    Problem { body: Some(body.into()), ..Problem::new(Dtype::Bf16, Layout::Nt, "identity".parse().unwrap()) }
+}
+
+#[test]
+fn the_kernels_of_gathered_rows_are_as_golden() {
+    let problem = gathered();
+    let default = |arch| emit::emit(&problem, &Schedule::default_for(&problem.class(), arch)).cuda;
+    expect_file!["golden/gathered_sm90.cu"].assert_eq(&default(Arch::SM_90A));
+    expect_file!["golden/gathered_sm80.cu"].assert_eq(&default(Arch::SM_80));
+    expect_file!["golden/gathered_reference.cu"].assert_eq(&emit::emit_reference(&problem).cuda);
+}
+
+#[test]
+fn rows_are_picked_of_a_first_factor_of_as_many_as_it_likes_and_groups_are_of_those_that_are_picked() {
+    let (problem, own) = (gathered(), autokernel_core::OWN_AXIS);
+    assert_eq!(problem.many(), Many::Groups);
+    assert!(problem.to_string().contains("dot(x[tokens], w)"), "{problem}");
+    let signature = plan::signature(&problem);
+    let axes: Vec<Vec<u8>> = signature.operands.iter().map(|operand| operand.axes.clone()).collect();
+    assert_eq!(axes, [vec![own, 2], vec![0], vec![3, 1, 2], vec![3], vec![0], vec![0, 1]]);
+    let passed = [1, 3].map(|number: usize| signature.operands[number].passed);
+    assert_eq!(passed, [Passed::ByAddress, Passed::Bounds]);
+    let size = |operand| Size { operand, axis: 0 };
+    assert_eq!(signature.numbers, [Numbers::bound(3, size(1)), Numbers::pick(1, size(0))]);
+}
+
 /// `out = dot(x.t(), dy) * alpha;` for each group of rows.
 fn along_k() -> Problem {
     let operands = vec![
@@ -141,14 +181,7 @@ fn masked() -> Problem {
 }
 
 fn of_one_product(layout: Layout, b: &str, body: body::Body) -> Problem {
-    let product = Product {
-        name: "sum".to_owned(),
-        a: "x".to_owned(),
-        a_scales: None,
-        b: b.to_owned(),
-        scales: None,
-        zeros: None,
-    };
+    let product = Product::plain("sum", "x", b);
     let output = body.outputs().next().expect("it writes something").dtype;
     let body = Body::new(Written { product, second: None, body }).unwrap();
     Problem { body: Some(body.into()), output, ..Problem::new(Dtype::Bf16, layout, "identity".parse().unwrap()) }

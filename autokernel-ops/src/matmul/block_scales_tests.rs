@@ -33,8 +33,7 @@ fn written(products: usize) -> Written {
     let steps = vec![Step::Store { output: "out".to_owned(), row: None, fold: None, value }];
     let [name, other] = names;
     let some = |name: &str| Some(name.to_owned());
-    let product =
-        Product { name, a: "x".to_owned(), a_scales: some("xs"), b: "w".to_owned(), scales: some("ws"), zeros: None };
+    let product = Product { a_scales: some("xs"), scales: some("ws"), ..Product::plain(name, "x", "w") };
     let second = (products == 2).then(|| Second { name: other, b: "up".to_owned(), scales: some("us"), zeros: None });
     Written { product, second, body: body::Body { operands, steps, ..body::Body::default() } }
 }

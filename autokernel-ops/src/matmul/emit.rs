@@ -71,6 +71,7 @@ pub fn kernel(problem: &Problem, schedule: &Schedule) -> (KernelSource, LaunchPl
         (Some(_), _) if matches!(schedule, Schedule::Sm80(_)) => "Problem",
         (Some(_), _) => "autokernel::sm90::Quantised<Problem>",
         (None, Some(_)) => "autokernel::sm90::BlockScaled<Problem>",
+        (None, None) if operands.gathers.is_some() => &format!("autokernel::{family}::Gathered<Problem>"),
         (None, None) => "Problem",
     };
     let body = template_arguments(problem, Some(schedule), batch_of(problem.many()));

@@ -40,8 +40,8 @@ impl Operation for Problem {
         "cuda/": "batch.cuh" "body.cuh" "body_folded.cuh" "body_joined.cuh" "body_operand.cuh" "body_repeated.cuh" "body_rotated.cuh" "body_scaled.cuh" "body_statistics.cuh" "body_unstored.cuh" "groups.cuh" "groups_along_k.cuh" "layout.cuh"
             "reference_groups.cuh" "reference_joined.cuh" "reference_matmul.cuh" "reference_rotated.cuh" "reference_scaled.cuh";
         "skinny/cuda/": "skinny_sm80_a.cuh" "skinny_sm80_b.cuh" "skinny_sm80_matmul.cuh" "skinny_sm80_schedule.cuh" "skinny_sm80_words.cuh";
-        "sm80/cuda/": "sm80_batch.cuh" "sm80_copy.cuh" "sm80_elements.cuh" "sm80_factors.cuh" "sm80_fp8.cuh" "sm80_fp8_pairs.cuh" "sm80_groups.cuh" "sm80_groups_along_k.cuh" "sm80_int8.cuh" "sm80_matmul.cuh" "sm80_operand.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh" "sm80_tf32.cuh" "sm80_unstored.cuh" "sm80_weights.cuh";
-        "sm90/cuda/": "sm90_batch.cuh" "sm90_block_scales.cuh" "sm90_block_scales_batch.cuh" "sm90_block_scales_mainloop.cuh" "sm90_epilogue.cuh" "sm90_groups.cuh" "sm90_groups_along_k.cuh" "sm90_heights.cuh" "sm90_int8.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_operand_load.cuh" "sm90_pipeline.cuh"
+        "sm80/cuda/": "sm80_batch.cuh" "sm80_copy.cuh" "sm80_elements.cuh" "sm80_factors.cuh" "sm80_fp8.cuh" "sm80_fp8_pairs.cuh" "sm80_gather.cuh" "sm80_groups.cuh" "sm80_groups_along_k.cuh" "sm80_int8.cuh" "sm80_matmul.cuh" "sm80_operand.cuh" "sm80_schedule.cuh" "sm80_shared_tile.cuh" "sm80_store.cuh" "sm80_tf32.cuh" "sm80_unstored.cuh" "sm80_weights.cuh";
+        "sm90/cuda/": "sm90_batch.cuh" "sm90_block_scales.cuh" "sm90_block_scales_batch.cuh" "sm90_block_scales_mainloop.cuh" "sm90_epilogue.cuh" "sm90_gather.cuh" "sm90_groups.cuh" "sm90_groups_along_k.cuh" "sm90_heights.cuh" "sm90_int8.cuh" "sm90_mainloop.cuh" "sm90_matmul.cuh" "sm90_operand_load.cuh" "sm90_pipeline.cuh"
             "sm90_producer.cuh" "sm90_product_of.cuh" "sm90_reduced.cuh" "sm90_rotated.cuh" "sm90_rows.cuh" "sm90_scaled.cuh" "sm90_schedule.cuh" "sm90_shared.cuh" "sm90_shares.cuh" "sm90_split_k.cuh"
             "sm90_staging.cuh" "sm90_stream_k.cuh" "sm90_sums.cuh" "sm90_tiles.cuh" "sm90_unstored.cuh" "sm90_weights.cuh" "sm90_weights_batch.cuh" "sm90_weights_few.cuh"
             "sm90_weights_mainloop.cuh" "sm90_weights_pieces.cuh" "sm90_weights_scales.cuh" "sm90_weights_units.cuh" "sm90_weights_zeros.cuh";
@@ -168,7 +168,7 @@ impl Operation for Problem {
         };
         format!(
             "{computed} with m = {m}, n = {n}, k = {k}: {:.4e} FLOP.\n\
-             {factors}. {types}, C is {output}, accumulation is {sums}.{batch}",
+             {factors}. {types}, C is {output}, accumulation is {sums}.{gathered}{batch}",
             f64::from(products) * flops(extents),
             types = match (self.weights, self.second) {
                 (None, None) => format!("A and B are {input}"),
@@ -176,6 +176,11 @@ impl Operation for Problem {
                 (Some(weights), _) => format!("A is {input} and B {weights}, unpacked on chip"),
             },
             sums = if *input == Dtype::I8 { "s32" } else { "f32" },
+            gathered = if self.class().gathers() {
+                " An index in memory says which row of A each row of C is of."
+            } else {
+                ""
+            },
             batch = match (self.many(), matrices(extents)) {
                 (Many::One, _) => String::new(),
                 (Many::Batch, count) => {

@@ -48,6 +48,8 @@ pub struct Operands {
     pub batched: Vec<u8>,
     /// What says where groups begin, or how many rows count.
     pub sizes: Option<u8>,
+    /// What says which row of `a` each row of the result is of.
+    pub gathers: Option<u8>,
     /// Reductions along rows.
     pub statistics: u32,
     /// What one number of each row comes to.
@@ -68,6 +70,7 @@ impl Operands {
         many: Many::One,
         batched: Vec::new(),
         sizes: None,
+        gathers: None,
         statistics: 0,
         folds: 0,
     };
@@ -80,7 +83,7 @@ impl Operands {
                 body.numbers_of_factors(),
                 (body.a_scales(), body.scales(), body.zeros()),
                 body.operands(),
-                (body.many(), body.made()),
+                (body.many(), body.made(), body.gathers()),
             )
             .with_own_columns(body.operands(), &body.repeated())
         };
@@ -95,7 +98,7 @@ impl Operands {
                 (body.factors, body.other_factor),
                 (body.a_scales, body.scales.clone(), body.zeros.clone()),
                 &body.nameless_operands(),
-                (body.many(), body.made),
+                (body.many(), body.made, body.gathers),
             )
             .with_own_columns(&body.nameless_operands(), &body.repeated)
         };
@@ -106,7 +109,7 @@ impl Operands {
         ([a, b], b2): ([u8; 2], Option<u8>),
         (a_scales, scales, zeros): (Option<u8>, Vec<u8>, Vec<u8>),
         operands: &[body::Operand],
-        (many, made): (Many, Option<Made>),
+        (many, made, gathers): (Many, Option<Made>, Option<u8>),
     ) -> Self {
         let numbered = || (0..).zip(operands);
         let output = numbered().find(|(_, operand)| (operand.role, operand.kind) == (Role::Output, Kind::Matrix));
@@ -114,14 +117,16 @@ impl Operands {
         let is_scales =
             |number: &u8| [&scales, &zeros].iter().any(|it| it.contains(number)) || a_scales == Some(*number);
         let is_other =
-            |number: &u8| ![a, b].contains(number) && ![b2, c].contains(&Some(*number)) && !is_scales(number);
+            |number: &u8| ![a, b].contains(number) && ![b2, c, gathers].contains(&Some(*number)) && !is_scales(number);
         let others = numbered().filter(|(number, _)| is_other(number));
         let batched = numbered().filter(|(_, operand)| operand.batched).map(|(number, _)| number).collect();
-        let sizes = numbered().find(|(_, operand)| operand.kind == Kind::Index).map(|(number, _)| number);
+        let is_sizes =
+            |(number, operand): &(u8, &body::Operand)| operand.kind == Kind::Index && gathers != Some(*number);
+        let sizes = numbered().find(is_sizes).map(|(number, _)| number);
         let others = body::cuda::fields(others);
         let is_fold = |it: &&body::Operand| (it.role, it.kind) == (Role::Output, Kind::DeviceScalar);
         let folds = operands.iter().filter(is_fold).map(|_| 1).sum();
-        Operands { a, b, b2, scales, zeros, a_scales, c, others, many, batched, sizes, statistics: 0, folds }
+        Operands { a, b, b2, scales, zeros, a_scales, c, others, many, batched, sizes, gathers, statistics: 0, folds }
     }
 
     /// The same with how many columns each of the numbered ones has of its own.
@@ -185,7 +190,14 @@ impl Operands {
         let addresses = self.named().map(|(name, operand)| pointer(name, operand));
         let leading = self.named().map(|(name, operand)| self.leading(&format!("ld{name}"), operand));
         let of_a = self.a_scales.map(|operand| (A_SCALES, operand));
-        addresses.chain(leading).chain(self.addressed(of_a)).chain(self.addressed_scales()).collect()
+        let all = addresses.chain(leading).chain(self.addressed(of_a)).chain(self.addressed_scales());
+        all.chain(self.gathered()).collect()
+    }
+
+    /// The index that says which row of `a` each row of the result is of, and how many rows `a` has.
+    pub(super) fn gathered(&self) -> Vec<Field> {
+        let of = |index| [pointer("a_index", index), field("a_rows", Arg::Rows { operand: self.a })];
+        self.gathers.map(of).into_iter().flatten().collect()
     }
 
     /// The scales of second factors and their zero points by their names in CUDA.
@@ -239,17 +251,20 @@ pub fn signature(problem: &Problem) -> Signature {
 
 /// What says where groups begin, or how many rows count, and what stands for 0 of numbers of 4 bits.
 fn numbers(problem: &Problem) -> Vec<Numbers> {
-    let Operands { a, sizes, zeros, .. } = Operands::of(problem);
+    let Operands { a, sizes, gathers, zeros, .. } = Operands::of(problem);
     let along = |axis: u8| Size { operand: a, axis };
+    // Groups are of rows of the result, which are as many as are gathered.
+    let rows = gathers.map_or(along(0), |operand| Size { operand, axis: 0 });
     let of_sizes = |sizes: u8| match problem.many() {
         Many::One | Many::Batch => None,
         Many::Masked => Some(Numbers::count(sizes, along(1 + u8::from(problem.layout.transpose_a())))),
         // Rows of A as it lies: of a group those of C, or those that it sums.
-        Many::Groups | Many::GroupsAlongK => Some(Numbers::bound(sizes, along(0))),
+        Many::Groups | Many::GroupsAlongK => Some(Numbers::bound(sizes, rows)),
     };
     let is_packed = problem.weights.is_some_and(|weights| weights.dtype == Dtype::I4x2);
     let of_zeros = zeros.into_iter().filter(|_| is_packed).map(Numbers::zeros);
-    sizes.and_then(of_sizes).into_iter().chain(of_zeros).collect()
+    let picked = gathers.map(|index| Numbers::pick(index, along(0)));
+    sizes.and_then(of_sizes).into_iter().chain(picked).chain(of_zeros).collect()
 }
 
 /// Where an element stands for several numbers: packed ones of second factors along K, and scales of groups and blocks.
@@ -324,10 +339,11 @@ fn plain(problem: &Problem) -> Vec<Operand> {
 }
 
 fn of_body(problem: &Problem, body: &Body) -> Vec<Operand> {
-    let (factors, repeated) = (body.factors(), body.repeated());
+    let (factors, repeated, gathers) = (body.factors(), body.repeated(), body.gathers());
     let (scales, zeros, a_scales) = (body.scales(), body.zeros(), body.a_scales());
     let columns = |number: u8| if repeated.contains(&number) { OWN_AXIS } else { N };
     let axes = |number: u8, kind: Kind| match (kind, factors.iter().position(|factor| *factor == number)) {
+        (Kind::Matrix, Some(0)) if gathers.is_some() => vec![OWN_AXIS, K],
         (Kind::Matrix, Some(0)) => axes_of_a(problem.layout),
         (Kind::Matrix, Some(_)) => axes_of_b(problem.layout),
         (Kind::Matrix, None) if a_scales == Some(number) => vec![M, K],
@@ -336,13 +352,14 @@ fn of_body(problem: &Problem, body: &Body) -> Vec<Operand> {
         (Kind::Matrix, None) => vec![M, columns(number)],
         (Kind::Row, _) => vec![columns(number)],
         (Kind::Column, _) => vec![M],
+        (Kind::Index, _) if gathers == Some(number) => vec![M],
         (Kind::Index, _) => vec![BATCH],
         (Kind::Scalar | Kind::DeviceScalar, _) => Vec::new(),
     };
     let operand = |(number, operand): (u8, &body::Operand)| {
         let &body::Operand { ref name, kind, dtype, role, batched } = operand;
         let axes = batched.then_some(BATCH).into_iter().chain(axes(number, kind)).collect();
-        let is_bounds = kind == Kind::Index && problem.many().has_offsets();
+        let is_bounds = kind == Kind::Index && gathers != Some(number) && problem.many().has_offsets();
         let passed = if is_bounds { Passed::Bounds } else { kind.passed() };
         Operand { name: name.clone(), role, dtype, axes, passed }
     };

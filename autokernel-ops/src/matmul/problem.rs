@@ -240,6 +240,11 @@ impl Class {
         self.body.as_ref().map_or(Many::One, BodyClass::many)
     }
 
+    /// Whether an index says which row of `A` each row of `C` is of.
+    pub fn gathers(&self) -> bool {
+        self.body.as_ref().is_some_and(|body| body.gathers.is_some())
+    }
+
     /// Columns of `C` that a tile covers whose block stages so many columns of second factors: each product has its share
     /// of them.
     pub fn columns_of_c(&self, staged: u32) -> u32 {

@@ -11,7 +11,7 @@ use super::{skinny, sm90};
 use crate::body::FP8;
 
 /// All of them; the reference's is none of them.
-pub const ROOTS: [&str; 37] = [
+pub const ROOTS: [&str; 39] = [
     SM80.product,
     SM80.batch,
     SM80.groups,
@@ -49,6 +49,8 @@ pub const ROOTS: [&str; 37] = [
     UNSTORED_SM90,
     UNSTORED_SM80,
     OPERAND_LOAD,
+    GATHER_SM80,
+    GATHER_SM90,
 ];
 
 const SKINNY: &str = "skinny_sm80_matmul.cuh";
@@ -81,6 +83,8 @@ const REDUCED_SM90: &str = "sm90_reduced.cuh";
 const UNSTORED_SM90: &str = "sm90_unstored.cuh";
 const UNSTORED_SM80: &str = "sm80_unstored.cuh";
 const OPERAND_LOAD: &str = "sm90_operand_load.cuh";
+const GATHER_SM80: &str = "sm80_gather.cuh";
+const GATHER_SM90: &str = "sm90_gather.cuh";
 
 /// On which side of the product a file stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -106,6 +110,8 @@ struct OfFamily {
     unstored: &'static str,
     /// What brings a matrix that a body reads.
     operand_load: Option<&'static str>,
+    /// What brings a first factor whose rows an index picks.
+    gather: &'static str,
     /// What says how many products are walked over.
     batch: &'static str,
     groups: &'static str,
@@ -129,6 +135,7 @@ const SM80: OfFamily = OfFamily {
     reduced: None,
     unstored: UNSTORED_SM80,
     operand_load: None,
+    gather: GATHER_SM80,
     batch: "sm80_batch.cuh",
     groups: "sm80_groups.cuh",
     groups_along_k: "sm80_groups_along_k.cuh",
@@ -148,6 +155,7 @@ const SM90: OfFamily = OfFamily {
     reduced: Some(REDUCED_SM90),
     unstored: UNSTORED_SM90,
     operand_load: Some(OPERAND_LOAD),
+    gather: GATHER_SM90,
     batch: "sm90_batch.cuh",
     groups: "sm90_groups.cuh",
     groups_along_k: "sm90_groups_along_k.cuh",
@@ -230,6 +238,7 @@ impl OfFamily {
         before
             .chain(weights(Side::Before))
             .chain([self.product])
+            .chain(class.gathers().then_some(self.gather))
             .chain(self.operand_load.filter(|_| sm90::loads_operands(class)))
             .chain(stored)
             .chain(unstored)

@@ -21,7 +21,7 @@ const OF_THE_LAUNCH: [&str; 9] = [
 
 /// The names in the `static_assert`s of a family's schedule and kernel; other messages are sentences.
 fn asserted(family: Family) -> BTreeSet<String> {
-    let parts = ["schedule", "matmul", "operand", "weights", "block_scales", "groups_along_k", "heights"];
+    let parts = ["schedule", "matmul", "operand", "weights", "block_scales", "gather", "groups_along_k", "heights"];
     let paths = parts.map(|part| format!("{}_{part}.cuh", family.name()));
     let takes_any_body = family != Family::SkinnySm80;
     let shared: &[&str] = if takes_any_body { &["body_rotated.cuh", "body_scaled.cuh"] } else { &[] };

@@ -30,14 +30,7 @@ fn with_zeros(dtype: Dtype, group: Option<u32>, zeros: bool) -> Problem {
         vec![Step::Store { output: "out".to_owned(), row: None, fold: None, value: Expr::Variable("dot".to_owned()) }];
     let scales = group.map(|_| "scales".to_owned());
     let of_zeros = zeros.then(|| "zeros".to_owned());
-    let product = Product {
-        name: "dot".to_owned(),
-        a: "x".to_owned(),
-        a_scales: None,
-        b: "w".to_owned(),
-        scales,
-        zeros: of_zeros,
-    };
+    let product = Product { scales, zeros: of_zeros, ..Product::plain("dot", "x", "w") };
     let body = body::Body { operands, steps, ..body::Body::default() };
     let body = Body::new(Written { product, second: None, body }).unwrap();
     let weights = Weights { dtype, scales: group.map(|group| Scales { group, dtype: Dtype::F16, zeros }) };

@@ -10,6 +10,7 @@ mod input;
 mod matmul;
 mod matmul_blocks;
 mod matmul_body;
+mod matmul_gathered;
 mod matmul_many;
 mod matmul_weights;
 mod matmul_whole;
@@ -30,6 +31,7 @@ pub use attention::{At, ScoreFunction, Settings as AttentionSettings, attention,
 pub use epilogue::RowEpilogue;
 pub use matmul::matmul;
 pub use matmul_body::{GroupScales, Tables, matmul_body, matmul_body_with};
+pub use matmul_gathered::matmul_gathered;
 pub use matmul_many::{Groups, matmul_body_of_batch, matmul_body_of_groups};
 pub use operands::{Place, RowFunction};
 pub use packing::packing;

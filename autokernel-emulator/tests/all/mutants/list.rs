@@ -142,7 +142,7 @@ pub const MUTANTS: &[Mutant] = &[
     caught("a multicast reaches the first block alone", On::ClusterM, PRODUCER, "(1 << G::kClusterSize) - 1", "1"),
     caught("the producer stops one stage early", On::Plain, PRODUCER, "block < k_blocks.first + k_blocks.count", "block < k_blocks.first + k_blocks.count - 1"),
     caught("the producer loads the wrong block of K", On::Plain, PRODUCER, "k = block * G::kTileK", "k = (block + 1) * G::kTileK"),
-    caught("two threads produce", On::Plain, MATMUL, "} else {\n        if (threadIdx.x == 0) produce(", "} else {\n        if (threadIdx.x < 2) produce("),
+    caught("two threads produce", On::Plain, MATMUL, "} else {\n        if (kThreadsCopyA<G> || threadIdx.x == 0) produce(", "} else {\n        if (kThreadsCopyA<G> || threadIdx.x < 2) produce("),
     // ---- the epilogue ----
     caught("a staging buffer is reused while a store reads it", On::Plain, EPILOGUE, "if (threadIdx.x % kWarpSize == 0) ptx::tma_store_wait_read<G::kEpilogueBuffers - 1>();", ""),
     caught("a store too many may read the staging buffers", On::Plain, EPILOGUE, "ptx::tma_store_wait_read<G::kEpilogueBuffers - 1>()", "ptx::tma_store_wait_read<G::kEpilogueBuffers>()"),
@@ -168,7 +168,7 @@ pub const MUTANTS: &[Mutant] = &[
     caught("a block ends while a peer releases its stages", On::ClusterM, MATMUL, "    if constexpr (G::kClusterSize > 1) ptx::cluster_sync();  // a peer may", "    // a peer may"),
     caught("barriers are used before all have met", On::ClusterM, MATMUL, "    sync_cluster();  // no CTA", "    // no CTA"),
     caught("barriers are used before the block has met", On::Plain, MATMUL, "    sync_cluster();  // no CTA", "    // no CTA"),
-    caught("two threads initialise the barriers", On::Plain, MATMUL, "if (threadIdx.x == 0) {\n      ptx::prefetch_tensor_map(args.a_map)", "if (threadIdx.x < 2) {\n      ptx::prefetch_tensor_map(args.a_map)"),
+    caught("two threads initialise the barriers", On::Plain, MATMUL, "if (threadIdx.x == 0) {\n      if constexpr (!kThreadsCopyA<G>) ptx::prefetch_tensor_map(args.a_map)", "if (threadIdx.x < 2) {\n      if constexpr (!kThreadsCopyA<G>) ptx::prefetch_tensor_map(args.a_map)"),
     caught("ping-pong consumers take no turns", On::PingPong, MATMUL, "if (G::kPingPong && number != walk.first()) Turns::wait(consumer);", ""),
     caught("a consumer passes no turn", On::PingPong, MATMUL, "if (G::kPingPong && other_has_one) Turns::pass_to(1 - consumer);", ""),
     caught("a ping-pong consumer skips no stages", On::PingPong, MATMUL, "cursor.skip((kTurns - 1) * walk.k_blocks.count);", ""),

@@ -32,6 +32,7 @@ __device__ __forceinline__ float f16_to_f32(uint16_t bits) {
 
 // Makes `value` opaque: what the compiler derives from it is computed here, not kept in registers from before.
 __device__ __forceinline__ void hide_from_compiler(uint32_t& value) { asm volatile("" : "+r"(value)); }
+__device__ __forceinline__ void hide_from_compiler(int64_t& value) { asm volatile("" : "+l"(value)); }
 
 // Programmatic dependent launch: waits until the grids that this one was launched behind have finished and their writes
 // are visible. Returns at once in an ordinary launch, which is the only one before Hopper.

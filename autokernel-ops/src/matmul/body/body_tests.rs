@@ -136,6 +136,7 @@ fn each_function_beyond_the_first_takes_registers() {
     let class = |special_functions| BodyClass {
         operands: Vec::new(),
         factors: [0, 1],
+        gathers: None,
         other_factor: None,
         statistics: 0,
         joined: 0,

@@ -20,6 +20,9 @@ pub struct BodyClass {
     pub operands: Vec<(Kind, Dtype, Role)>,
     /// The numbers of the factors.
     pub factors: [u8; 2],
+    /// The number of the index that says which row of the first factor each row of the result is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gathers: Option<u8>,
     /// The number of a second product's second factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_factor: Option<u8>,
@@ -96,6 +99,7 @@ impl BodyClass {
         BodyClass {
             operands: operands.iter().map(|&Operand { kind, dtype, role, .. }| (kind, dtype, role)).collect(),
             factors,
+            gathers: written.number_of_rows(),
             other_factor,
             scales: written.numbers_of_scales(),
             zeros: written.numbers_of_zeros(),
@@ -164,7 +168,8 @@ impl BodyClass {
         let has_one_each = |operand: u8| self.batched.contains(&operand);
         let [a, b] = self.factors;
         let mut outputs = (0..).zip(&self.operands).filter(|(_, (.., role))| *role == Role::Output);
-        match self.operands.iter().any(|(kind, ..)| *kind == Kind::Index) {
+        let mut indices = (0..).zip(&self.operands).filter(|(_, (kind, ..))| *kind == Kind::Index);
+        match indices.any(|(number, _)| self.gathers != Some(number)) {
             false if self.batched.is_empty() => Many::One,
             false => Many::Batch,
             true if has_one_each(a) => Many::Masked,

@@ -5,7 +5,7 @@ use autokernel_core::{Dtype, Role};
 use super::behind::behind_reductions;
 use super::class::BodyClass;
 use super::written::Written;
-use super::{joined, made_scales, rotations, scales, zeros};
+use super::{gathered, joined, made_scales, rotations, scales, zeros};
 use crate::body::check::Checker;
 use crate::body::{Body, Complaint, ELEMENTS, InPlace, Kind, NARROW, Operand, Place, Reduction, Rotated, Step};
 use crate::expr::Axis;
@@ -24,6 +24,7 @@ pub fn complaints(written: &Written) -> Vec<Complaint> {
     scales::check(&mut checker, written);
     zeros::check(&mut checker, written);
     batch(&mut checker, written);
+    gathered::check(&mut checker, written);
     for (at, operand) in body.operands.iter().enumerate() {
         if (operand.role, operand.kind) == (Role::Output, Kind::Row) {
             let message = "a product has an element for each row and column; write a `&mut Matrix`, and reduce its columns in \
@@ -78,7 +79,7 @@ fn statistics(checker: &mut Checker<'_>, written: &Written) {
     let operands = &written.body.operands;
     let is_of_rows = |it: &Operand| it.role == Role::Output && matches!(it.kind, Kind::Column | Kind::DeviceScalar);
     let Some((at, of_rows)) = operands.iter().enumerate().find(|(_, operand)| is_of_rows(operand)) else { return };
-    if operands.iter().any(|operand| operand.batched || operand.kind == Kind::Index) {
+    if written.is_of_many() {
         let message = format!(
             "`{}` is reduced of one product, and there are many here; reduce what this kernel writes in `#[autokernel::rows]`",
             of_rows.name
@@ -178,9 +179,9 @@ fn batch(checker: &mut Checker<'_>, written: &Written) {
         };
         checker.complain(Place::Operand(at), message);
     }
-    let indices = operands.iter().enumerate().filter(|(_, operand)| operand.kind == Kind::Index);
-    for (at, _) in indices.skip(1) {
-        checker.complain(Place::Operand(at), "one `Index` says which rows are of which product; remove the other");
+    for (at, _) in written.sizes().skip(1) {
+        checker
+            .complain(Place::Operand(at.into()), "one `Index` says which rows are of which product; remove the other");
     }
 }
 
@@ -259,6 +260,9 @@ fn of_an_index(written: &Written, step: &Step) -> Option<String> {
     let is_index = |name: &&str| written.body.operand(name).is_some_and(|operand| operand.kind == Kind::Index);
     let index = step.expr().variables().into_iter().find(is_index)?;
     let (what, element) = match BodyClass::of(written).many() {
+        _ if written.product.rows.as_deref() == Some(index) => {
+            ("which rows are multiplied", "numbers of rows as a `Column`")
+        }
         Many::Masked => ("how many rows of each product count", "numbers of its rows as a `ColumnBatch`"),
         Many::GroupsAlongK => ("where groups along k begin", "numbers of rows as a `Column`"),
         _ => ("where groups of rows begin", "numbers of rows as a `Column`"),
@@ -268,7 +272,7 @@ fn of_an_index(written: &Written, step: &Step) -> Option<String> {
 
 /// What is said of the number of rows where an index says how many there are of each product.
 fn of_rows_of_groups(written: &Written, step: &Step) -> Option<String> {
-    let index = written.body.operands.iter().find(|operand| operand.kind == Kind::Index)?;
+    let (_, index) = written.sizes().next()?;
     step.expr().has_extent(Axis::Row).then(|| {
         format!(
             "`{}` says which rows are of which product, so that `rows()` is none of them; pass the number as an `f32`",
@@ -309,7 +313,8 @@ const LATE: &str = "a reduction along rows is known behind a row's last column, 
 fn unused(checker: &mut Checker<'_>, written: &Written) {
     let body = &written.body;
     let read = body.needed_steps().map(Step::expr).flat_map(|expr| body.names_in(expr));
-    let used: Vec<&str> = written.factors().chain(written.all_scales()).chain(read).collect();
+    let picks = written.product.rows.as_deref();
+    let used: Vec<&str> = written.factors().chain(written.all_scales()).chain(picks).chain(read).collect();
     for (at, Operand { name, role, kind, .. }) in body.operands.iter().enumerate() {
         if *role == Role::Input && *kind != Kind::Index && !used.contains(&name.as_str()) {
             let message = format!("`{name}` is never used; use it in what is written, or remove the parameter");

@@ -44,7 +44,7 @@ pub fn check<'b>(checker: &mut Checker<'b>, written: &'b Written) {
         if step.is_some() {
             checker.write(place, scales);
         }
-        if body.operands.iter().any(|operand| operand.batched || operand.kind == Kind::Index) {
+        if written.is_of_many() {
             let message = format!(
                 "`{scales}` is of one product, and there are many here; divide by a scale that is given instead"
             );

@@ -3,6 +3,7 @@
 mod behind;
 mod class;
 mod complaint;
+mod gathered;
 mod joined;
 mod made_scales;
 pub mod oracle;
@@ -117,7 +118,12 @@ impl Body {
 
     /// The number of the operand that says where groups begin, or how many rows count.
     pub fn sizes(&self) -> Option<u8> {
-        self.numbered().find(|(_, operand)| operand.kind == Kind::Index).map(|(number, _)| number)
+        self.0.sizes().next().map(|(number, _)| number)
+    }
+
+    /// The number of the index that says which row of the first factor each row of the result is of.
+    pub fn gathers(&self) -> Option<u8> {
+        self.0.number_of_rows()
     }
 
     /// The bodies that are tuned together with this one.
@@ -260,7 +266,8 @@ impl From<Body> for Written {
 impl fmt::Display for Body {
     /// `dot(x, w), bias: Row<bf16> -> out: Matrix<bf16>`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Product { a, b, .. } = &self.0.product;
+        let Product { a, rows, b, .. } = &self.0.product;
+        let a = rows.as_ref().map_or_else(|| a.clone(), |rows| format!("{a}[{rows}]"));
         write!(f, "dot({a}, {b})")?;
         if let Some(Second { b, .. }) = &self.0.second {
             write!(f, ", dot({a}, {b})")?;

@@ -2,7 +2,7 @@
 
 use super::written::Written;
 use crate::body::check::Checker;
-use crate::body::{Columns, Fetch, Kind, Operand, Place, Step};
+use crate::body::{Columns, Fetch, Place, Step};
 use crate::weights::Weights;
 
 /// Columns of which the tensor cores leave each lane some: a half of a head has whole ones.
@@ -105,8 +105,7 @@ fn tables(checker: &mut Checker<'_>, written: &Written) {
 }
 
 fn one_product(checker: &mut Checker<'_>, written: &Written) {
-    let is_of_many = |operand: &Operand| operand.batched || operand.kind == Kind::Index;
-    if written.body.operands.iter().any(is_of_many) {
+    if written.is_of_many() {
         let message = "elements elsewhere are those of one product, and there are many here; read them in `#[autokernel::rows]`, \
                        on what this kernel writes";
         checker.complain(Place::Fetch(0), message);

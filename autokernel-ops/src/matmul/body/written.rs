@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::body::{self, Columns, Fetch, Operand};
+use crate::body::{self, Columns, Fetch, Kind, Operand};
 
 /// A body that may hold mistakes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,9 @@ pub struct Product {
     pub name: String,
     /// The operand whose rows are multiplied.
     pub a: String,
+    /// The index that says which row of `a` each row of the result is of: `dot(a[rows], …)`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<String>,
     /// The operand of scales of blocks of `a`: `dot(a * scales, …)`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub a_scales: Option<String>,
@@ -43,7 +46,7 @@ impl Product {
     /// The product `name` of `a` and `b`, neither with scales.
     pub fn plain(name: impl Into<String>, a: impl Into<String>, b: impl Into<String>) -> Self {
         let [name, a, b] = [name.into(), a.into(), b.into()];
-        Product { name, a, a_scales: None, b, scales: None, zeros: None }
+        Product { name, a, rows: None, a_scales: None, b, scales: None, zeros: None }
     }
 }
 
@@ -125,6 +128,23 @@ impl Written {
     /// The number of the scales of the first factor.
     pub fn number_of_a_scales(&self) -> Option<u8> {
         self.product.a_scales.as_deref().map(|name| self.number(name))
+    }
+
+    /// The number of the index that picks rows of the first factor.
+    pub fn number_of_rows(&self) -> Option<u8> {
+        self.product.rows.as_deref().map(|name| self.number(name))
+    }
+
+    /// The operands that say which rows are of which product: where groups begin, or how many count. One at most, where there is no
+    /// mistake.
+    pub fn sizes(&self) -> impl Iterator<Item = (u8, &Operand)> {
+        let is_of_sizes = |it: &Operand| it.kind == Kind::Index && Some(&it.name) != self.product.rows.as_ref();
+        self.numbered().filter(move |(_, operand)| is_of_sizes(operand))
+    }
+
+    /// Whether a launch computes many products.
+    pub fn is_of_many(&self) -> bool {
+        self.sizes().next().is_some() || self.body.operands.iter().any(|operand| operand.batched)
     }
 
     /// The output whose blocks are scaled, and what holds its scales.

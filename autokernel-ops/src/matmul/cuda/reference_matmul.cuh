@@ -118,6 +118,17 @@ struct ScalesOfBlocks<Problem, decltype(void(Problem::kBlock))> {
   }
 };
 
+// The row of A that row `row` of C is of; -1 where an index says one that A does not have.
+template <typename Args>
+__device__ __forceinline__ int64_t row_of_a(const Args& args, int64_t row, bool inside) {
+  if constexpr (kGathersA<Args>) {
+    const int32_t of_a = inside ? static_cast<const int32_t*>(args.a_index)[row] : -1;
+    return of_a < args.a_rows ? of_a : -1;
+  } else {
+    return row;
+  }
+}
+
 // What a row's reductions have of a block's columns.
 template <typename Body, int kCount = body::kStatistics<Body>>
 struct Reduced {
@@ -185,10 +196,11 @@ __device__ __forceinline__ void matmul_tile(const Args& args, int64_t tile, int 
   const int64_t row = first_row + tile / tiles_n * kTile + y;
   const int64_t rows = int64_t{first_row} + args.m;
   const int64_t column = tile % tiles_n * kTile + x;
+  const int64_t gathered = row_of_a(args, row, row < rows);
   double sums[kProducts] = {};
   for (int k0 = 0; k0 < args.k; k0 += kTile) {
-    const bool a_inside = row < rows && k0 + x < args.k;
-    const int64_t a_offset = kTransposesA<Problem> ? int64_t(k0 + x) * args.lda + row : row * args.lda + k0 + x;
+    const bool a_inside = row < rows && gathered >= 0 && k0 + x < args.k;
+    const int64_t a_offset = kTransposesA<Problem> ? int64_t(k0 + x) * args.lda + row : gathered * args.lda + k0 + x;
     a_tile[y][x] = a_inside ? to_f32(a[a_offset]) : 0.0f;
     const bool b_inside = column < args.n && k0 + y < args.k;
 #pragma unroll

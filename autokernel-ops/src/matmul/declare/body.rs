@@ -75,6 +75,11 @@ pub fn declare(declaration: &Declaration, statements: &[Statement]) -> Result<Pr
     let problem =
         Problem { weights, block, output, body: Some(body.into()), known_n: known.n, known_k: known.k, ..product };
     let class = problem.class();
+    if class.gathers() && class.weights.is_some() {
+        let message =
+            "no rows are gathered beside weights of whole numbers; gather in `#[autokernel::rows]` before this kernel";
+        return Err(vec![node.complain(message)]);
+    }
     if class.partners().is_some() && default::of_whole_columns(&class, Arch::SM_90A).is_none() {
         return Err(vec![node.complain(no_whole_heads(&class, &written))]);
     }
@@ -208,7 +213,8 @@ impl Sorted {
             match what {
                 What::Fetch(body::Fetch { row: Some(_), .. }) | What::Step(body::Step::Store { row: Some(_), .. }) => {
                     return Err(vec![node.complain(
-                        "an index picks rows in `#[autokernel::rows]`: gather before this kernel, or scatter behind it",
+                        "an index picks rows of the first factor of `dot`, `dot(x[rows], w.t())`, and others in `#[autokernel::rows]`: gather \
+                         before this kernel, or scatter behind it",
                     )]);
                 }
                 What::Step(step) => {
@@ -230,9 +236,9 @@ impl Sorted {
             return Err(vec![declaration.parameter_list.complain(message)]);
         };
         let second = second(factors, more)?;
-        let Factors { a, transpose_a, a_scales, b, transpose_b, scales, zeros } = factors.clone();
+        let Factors { a, rows, transpose_a, a_scales, b, transpose_b, scales, zeros } = factors.clone();
         let layout = Layout::new(transpose_a, transpose_b);
-        let product = Product { name: name.to_owned(), a, a_scales, b, scales, zeros };
+        let product = Product { name: name.to_owned(), a, rows, a_scales, b, scales, zeros };
         Ok(Sorted { product, second, layout, node, steps, nodes, fetches, fetched_at, made, in_place })
     }
 }
@@ -302,9 +308,10 @@ const A_THIRD: &str =
 /// Why two products cannot be summed by one kernel.
 fn why_apart(first: &Factors, second: &Factors) -> Option<String> {
     let shown = |name: &str, is_transposed| if is_transposed { format!("{name}.t()") } else { name.to_owned() };
-    let shown_a = |Factors { a, transpose_a, a_scales, .. }: &Factors| match a_scales {
-        None => shown(a, *transpose_a),
-        Some(scales) => format!("{a} * {scales}"),
+    let shown_a = |Factors { a, rows, transpose_a, a_scales, .. }: &Factors| match (a_scales, rows) {
+        (None, None) => shown(a, *transpose_a),
+        (None, Some(rows)) => format!("{a}[{rows}]"),
+        (Some(scales), _) => format!("{a} * {scales}"),
     };
     let (a, transpose_b) = (shown_a(first), &first.transpose_b);
     if shown_a(second) != a {

@@ -10,6 +10,7 @@ mod bodies;
 mod constants;
 mod copies;
 mod forecast;
+mod gather;
 mod gpus;
 mod in_place;
 mod instruction;
@@ -120,7 +121,7 @@ impl Model {
         held * rows.all() * all
     }
 
-    /// What one stage of a tile takes: the slowest of three, and a share of the others.
+    /// What one stage of a tile takes: the slowest of four, and a share of the others.
     fn stage_ms(&self, image: &Traits, load: &Load, copies: &Copies, turns: &Turns) -> f64 {
         let Model { machine, constants } = self;
         let geometry = &image.geometry;
@@ -135,7 +136,7 @@ impl Model {
         // Of the stages only as many as the ring holds are on their way at once (Little's law).
         let latency_ms = (constants.load_us * wait / image.ring + constants.pass_us) * 1e-3 / turns.resident;
         let unpacking_ms = tile_n * tile_k / image.unpacked_per_ms;
-        let limits = [compute_ms.max(unpacking_ms), l2_ms, latency_ms];
+        let limits = [compute_ms.max(unpacking_ms), l2_ms, latency_ms, image.gather_ms];
         let slowest = limits.into_iter().fold(0.0, f64::max);
         slowest + constants.contention * (limits.iter().sum::<f64>() - slowest)
     }

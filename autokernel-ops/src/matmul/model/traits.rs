@@ -6,7 +6,7 @@ use autokernel_core::{ComputeCapability, Extents, Grid};
 
 use super::Machine;
 use super::instruction::Instruction;
-use super::{bodies, unpacking};
+use super::{bodies, gather, unpacking};
 use crate::matmul::body::BodyClass;
 use crate::matmul::emit;
 use crate::matmul::geometry::Geometry;
@@ -57,6 +57,8 @@ pub struct Traits {
     /// Numbers of B that an SM makes floats of in a millisecond; without end where they are.
     pub(super) unpacked_per_ms: f64,
     pub(super) output_bytes: f64,
+    /// What a stage takes whose rows an index picks, in milliseconds.
+    pub(super) gather_ms: f64,
     /// Of an element of C what its body reads of matrices.
     pub(super) body_bytes: f64,
     /// What its body takes of a warpgroup, in nanoseconds.
@@ -117,6 +119,7 @@ impl Traits {
             input_bytes: f64::from(class.input.bytes()),
             weight_bytes: unpacking::bytes_of_number(class),
             unpacked_per_ms: unpacking::numbers_per_ms(class, schedule),
+            gather_ms: gather::ms_of_stage(class, schedule),
             body_bytes: class.body.as_ref().map_or(0.0, bytes_of_matrices),
             body_ns: bodies::ns_of_element(class, schedule),
             output_bytes: if class.writes_c() { f64::from(class.output.bytes()) } else { 0.0 },

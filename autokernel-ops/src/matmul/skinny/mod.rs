@@ -71,7 +71,7 @@ pub fn serves(class: &Class) -> bool {
     let Class { input, weights, block, layout, .. } = class;
     let is_plain =
         input.bytes() == 2 && weights.is_none() && block.is_none() && [Layout::Nn, Layout::Nt].contains(layout);
-    let is_one = class.products() == 1 && class.many() == Many::One;
+    let is_one = class.products() == 1 && class.many() == Many::One && !class.gathers();
     let is_element_wise =
         class.statistics() == 0 && class.writes_c() && class.partners().is_none() && class.made().is_none();
     is_plain && is_one && is_element_wise

@@ -24,7 +24,7 @@ pub const RULES: &[Rule<S, Class>] = &[
     },
     Rule {
         name: "elements_of_one_product",
-        words: "there is one product, of B as it is and of A with rows of K; a body computes each element by itself",
+        words: "there is one product, of B as it is and of A with rows of K, which no index picks; a body computes each element by itself",
         holds: |_, class, _| serves(class),
         reason: |_, class, _| format!("family skinny_sm80 does not compute {class}; take family sm80 or sm90"),
     },

@@ -69,7 +69,13 @@ fn args(class: &Class, operands: &Operands, schedule: &Sm90Schedule) -> Vec<Fiel
     let b_rows = if class.layout.transpose_b() { class.columns_of_c(tile_n) / cluster_m } else { tile_k };
     let map = |name, operand, tile| field(name, Arg::Map { operand, tile });
     let box_of_b = operand_box(b_rows, elements_of_b);
-    let mut args = vec![map("a_map", a, operand_box(a_rows, panel_k(class))), map("b_map", b, box_of_b)];
+    let map_of_a = map("a_map", a, operand_box(a_rows, panel_k(class)));
+    // TMA gathers no rows.
+    let mut args = match operands.gathers {
+        None => vec![map_of_a],
+        Some(_) => [pointer("a", a), operands.leading("lda", a)].into_iter().chain(operands.gathered()).collect(),
+    };
+    args.push(map("b_map", b, box_of_b));
     args.extend(b2.map(|b2| map("b2_map", b2, box_of_b)));
     args.extend(maps_of_scales(class, operands, schedule));
     args.extend(

@@ -75,6 +75,7 @@ pub(super) fn max_accumulators(s: &S, class: &Class) -> u32 {
     let limit = limit - class.epilogue.cost().registers;
     let registers = match s.consumers {
         1 => 255,
+        2 if class.gathers() => 216,
         2 => 232,
         _ => 160,
     };

@@ -162,7 +162,7 @@ pub const RULES: &[Rule<S, Class>] = &[
         name: "accumulators_fit_registers",
         words: "tile_m * tile_n / 128, divided by consumers if cooperative, is at most 192, 128 with splits, or \
                 96 with 3 consumers or stream_k; 16 fewer with an epilogue that calls tanh or erf; with a body at most the consumers' 255, 232 \
-                or 160 registers a thread, less 40, in ping-pong with factors of 8 bits, an output of more and scales alone 24, 8 more with a \
+                or 160 registers a thread, 216 beside rows that an index picks, less 40, in ping-pong with factors of 8 bits, an output of more and scales alone 24, 8 more with a \
                 matrix that may come by TMA, and what the body needs",
         holds: |s, class, _| s.accumulators() <= max_accumulators(s, class),
         reason: |s, class, _| {
@@ -234,6 +234,25 @@ pub const RULES: &[Rule<S, Class>] = &[
         reason: |s, class, _| {
             let (S { tile_m, cluster_n, .. }, slice) = (s, slice_of_a(class));
             format!("tile_m = {tile_m} is not a multiple of {slice} for each of {cluster_n} blocks")
+        },
+    },
+    Rule {
+        name: "gathered_rows_take_registers",
+        words: "of rows of A that an index picks consumers is 1 or 2",
+        holds: |s, class, _| s.consumers <= 2 || !class.gathers(),
+        reason: |s, _, _| {
+            format!("{} consumers leave too few registers to the threads that gather; take 1 or 2", s.consumers)
+        },
+    },
+    Rule {
+        name: "gathered_rows_are_not_shared",
+        words: "of rows of A that an index picks cluster_n is 1",
+        holds: |s, class, _| s.cluster_n == 1 || !class.gathers(),
+        reason: |s, _, _| {
+            format!(
+                "cluster_n = {}: TMA shares what a cluster loads, and gathers no rows; take cluster_n = 1",
+                s.cluster_n
+            )
         },
     },
     Rule {

@@ -21,9 +21,11 @@ mod tests {
 
     use super::*;
 
-    /// Broken by groups of rows or along K, by bodies that reduce rows, see partners or write 8 bits, by weights of few bits and by scales of blocks alone,
+    /// Broken by rows that an index picks, by groups of rows or along K, by bodies that reduce rows, see partners or write 8 bits, by weights of few bits and by scales of blocks alone,
     /// which nothing here is a problem of.
-    const OF_BODIES: [&str; 9] = [
+    const OF_BODIES: [&str; 11] = [
+        "gathered_rows_are_not_shared",
+        "gathered_rows_take_registers",
         "bytes_are_stored_by_sixteen",
         "block_scales_fit_registers",
         "tile_n_begins_where_blocks_do",

@@ -188,7 +188,7 @@ struct Matmul : Shape<Schedule, Staged<Problem>, sizeof(typename Problem::Output
 
     Sums sums(args, tile_column + warp_column, n);
     if (k > 0) {
-      const OperandA a(args.a, args.lda, tile_row, m);
+      const OperandA a = OperandA::of_a(args, tile_row, m);
       const OperandB b(args.b, args.ldb, tile_column, n);
       const Lane lane(warp_row, warp_column);
       if constexpr (kProducts == 2) {

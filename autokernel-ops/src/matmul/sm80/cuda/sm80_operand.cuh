@@ -29,6 +29,12 @@ struct Operand {
         // Columns that run along the extent end inside this tile at the edge of C only.
         access(widest_access<kElementBytes>(ld, kRowsAreK && extent < kExtent ? extent : 0)) {}
 
+  // A, of which a tile has the rows from `first` on.
+  template <typename Args>
+  __device__ __forceinline__ static Operand of_a(const Args& args, int first, int end) {
+    return Operand(args.a, args.lda, first, end);
+  }
+
   // Copies the tile at `k_origin`, of which `k_left` (any number) is inside the matrix.
   __device__ __forceinline__ void copy_last(uint32_t shared, int64_t k_origin, int k_left) const {
     const Access last = kRowsAreK ? access : widest_access<kElementBytes>(row_pitch / kElementBytes, k_left);
@@ -39,7 +45,7 @@ struct Operand {
   template <bool kVectorOnly>
   __device__ __forceinline__ void copy_whole(uint32_t shared, int64_t k_origin, bool exists) const {
     constexpr Check kCheck = kRowsAreK ? Check::kColumns : Check::kRows;
-    copy<kVectorOnly, kCheck>(shared, at(k_origin, kTileK, exists ? extent : 0));
+    copy<kVectorOnly, kCheck>(shared, at(k_origin, kTileK, exists ? extent : 0), access);
   }
 
   // The lane's place in the tile for ldmatrix: 16 rows or columns by 32 bytes of K from `first` on and k = 0. A: rows, then the second
@@ -72,8 +78,9 @@ struct Operand {
     return GlobalTile{first, row_pitch, extent_left, k_left};
   }
 
-  template <bool kVectorOnly, Check kCheck>
-  __device__ __forceinline__ void copy(uint32_t shared, const GlobalTile& tile) const {
+ protected:
+  template <bool kVectorOnly, Check kCheck, typename Tile>
+  __device__ __forceinline__ static void copy(uint32_t shared, const Tile& tile, Access access) {
     if constexpr (kVectorOnly) {
       copy_tile<kElementBytes, Layout, kThreads, Access::kVector, kCheck>(shared, tile, threadIdx.x);
     } else {

@@ -53,6 +53,11 @@ struct GroupWalk : TileWalk<G> {
     return {{row, column}, cursor.group, cursor.rows.end, a_differs, b_differs, b2_differs};
   }
 
+  template <typename Args>
+  __device__ __forceinline__ static int end_of_rows(const Args&, const Place& place) {
+    return place.end;
+  }
+
   // What a tile's group has of a launch's arguments and of C.
   template <typename Args, typename Output>
   __device__ __forceinline__ static void enter(const Args& launched, const Place& place, Args& seen,

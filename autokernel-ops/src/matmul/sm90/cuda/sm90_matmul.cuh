@@ -1,6 +1,6 @@
 // C = epilogue(A * B), or what a body makes of it, on Hopper: TMA in, wgmma, TMA out, warp-specialised and persistent.
 //
-// One warpgroup produces (one of its threads drives TMA), the others consume. A ring of stages with full and empty
+// One warpgroup produces (one of its threads drives TMA; all copy what TMA cannot gather), the others consume. A ring of stages with full and empty
 // mbarriers connects them, and the producer runs ahead into the next tile while the consumers store the last one.
 //   cooperative   the consumers share a tile, kTileM / kConsumers rows each
 //   ping-pong     two consumers take whole tiles in turn: one stores while the other multiplies
@@ -18,7 +18,7 @@
 //
 // The grid is any positive multiple of the cluster size; with args.split_k above 1 it is a cluster of so many CTAs for each
 // tile. Raster::group counts clusters. m, n and k are at most 2^31 - 2^16, so that the coordinates of a cluster that hangs
-// over the edge fit an int. a_map and b_map are read only when k > 0, c_map only when c_is_mapped is 1 and
+// over the edge fit an int. a_map, which a gathered A has none of, and b_map are read only when k > 0, c_map only when c_is_mapped is 1 and
 // n * sizeof(Output) is a multiple of 16: TMA stores clip a row at whole 16-byte units, which would write past a ragged n.
 #pragma once
 
@@ -61,7 +61,7 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
     extern __shared__ uint8_t shared_memory[];
     const auto shared = SharedLayout<G>::at(shared_memory);
     if (threadIdx.x == 0) {
-      ptx::prefetch_tensor_map(args.a_map);
+      if constexpr (!kThreadsCopyA<G>) ptx::prefetch_tensor_map(args.a_map);
       ptx::prefetch_tensor_map(args.b_map);
       if constexpr (kProducts == 2) ptx::prefetch_tensor_map(args.b2_map);
       Store::prefetch(args);
@@ -89,7 +89,7 @@ struct Matmul : Geometry<Problem, Schedule, kProducts> {
           RowsOfTiles<G, Body>::follow(args, walk, n, warp - 1);
         }
       } else {
-        if (threadIdx.x == 0) produce(args, shared, walk);
+        if (kThreadsCopyA<G> || threadIdx.x == 0) produce(args, shared, walk);
       }
       if (walk.is_split()) SplitK<G>::attend();
     } else {

@@ -1,10 +1,14 @@
-// The producer: one thread that keeps the ring of stages full by TMA, tile after tile.
+// The producer: one thread that keeps the ring of stages full by TMA, tile after tile. What comes otherwise has headers of its own.
 #pragma once
 
 #include "sm90_pipeline.cuh"
 #include "sm90_shares.cuh"
 
 namespace autokernel::sm90 {
+
+// Whether all threads of the producing warpgroup copy A, which has no tensor map then.
+template <typename G>
+constexpr bool kThreadsCopyA = false;
 
 // 128 bytes a row or column of the tile, however a factor lies. One box for this CTA, or for the whole cluster when the operand is shared.
 template <bool kShared, typename G, typename Matrix>

@@ -129,6 +129,12 @@ struct TileWalk {
   // How often the rows of a tile are counted: once by each CTA that has one of them, and has all or some of its columns.
   __device__ int arrivals() const { return clusters_n * G::kClusterN * (G::kSplits ? split_k : 1); }
 
+  // Behind the last row that the tiles of a place's product have.
+  template <typename Args>
+  __device__ __forceinline__ static int end_of_rows(const Args& args, const TileCoord&) {
+    return args.m;
+  }
+
   // First row and column of this CTA's tile in cluster number `linear`.
   __device__ Place origin(int linear) const {
     const TileCoord cluster = tile_coord(linear, clusters_m, clusters_n, raster);

@@ -1,0 +1,8 @@
+use autokernel::{Index, Matrix, bf16};
+
+#[autokernel::fused_matmul]
+fn embedded(x: &Matrix<bf16>, ids: &Index, w: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+    out = dot(x[ids], w.t()) * ids;
+}
+
+fn main() {}
