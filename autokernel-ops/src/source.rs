@@ -28,7 +28,7 @@ pub(crate) use headers;
 
 /// The files that rooms share.
 pub(crate) const SHARED: &[Header] = headers! {
-    "cuda/": "copy_rows.cuh" "epilogue.cuh" "fast_math.cuh" "fp8.cuh" "fp8_pairs.cuh" "int8.cuh" "int8_output.cuh" "multiprocessor.cuh" "packed4.cuh" "pad_byte_rows.cuh" "pad_rows.cuh" "ptx/atomic.cuh" "ptx/common.cuh" "ptx/permute.cuh" "ptx/prefetch.cuh" "ptx/shared_bytes.cuh" "ptx/sm80.cuh" "ptx/sm80_mma_fp8.cuh" "ptx/sm80_mma_fp8_pairs.cuh" "ptx/sm80_mma_s8.cuh" "ptx/sm80_mma_tf32.cuh" "ptx/sm90.cuh" "ptx/sm90_bulk.cuh" "ptx/sm90_cp_async.cuh"
+    "cuda/": "copy_rows.cuh" "epilogue.cuh" "fast_math.cuh" "fp8.cuh" "fp8_pairs.cuh" "int8.cuh" "int8_output.cuh" "multiprocessor.cuh" "packed4.cuh" "pad_byte_rows.cuh" "pad_rows.cuh" "ptx/atomic.cuh" "ptx/common.cuh" "ptx/cp_async.cuh" "ptx/permute.cuh" "ptx/prefetch.cuh" "ptx/shared_bytes.cuh" "ptx/sm80.cuh" "ptx/sm80_mma_fp8.cuh" "ptx/sm80_mma_fp8_pairs.cuh" "ptx/sm80_mma_s8.cuh" "ptx/sm80_mma_tf32.cuh" "ptx/sm90.cuh" "ptx/sm90_bulk.cuh"
         "ptx/sm90_descriptor.cuh" "ptx/sm90_l2_policy.cuh" "ptx/sm90_mma.cuh" "ptx/sm90_tma_3d.cuh" "ptx/sm90_tma_4d.cuh" "ptx/sm90_tma_prefetch.cuh" "ptx/sm90_wgmma.cuh" "ptx/sm90_wgmma_fp8_pairs.cuh" "ptx/sm90_wgmma_registers.cuh" "ptx/sm90_wgmma_s8.cuh" "ptx/sm90_wgmma_tf32.cuh" "ptx/sm90_wgmma_widths.cuh" "ptx/warp.cuh" "raster.cuh" "types.cuh" "unpack.cuh";
 };
 

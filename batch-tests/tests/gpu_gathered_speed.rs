@@ -56,7 +56,7 @@ fn behind() -> Problem {
 
 /// The kernel that gathers before, by each of what it carries.
 struct Gather {
-    problem: rows::Problem,
+    problem: problem::Problem,
     images: Vec<Compiled<AnySchedule>>,
 }
 
@@ -67,20 +67,18 @@ impl Gather {
                 rows = x[tokens];
             }
         };
-        let problem = rows::problem(&function).unwrap();
-        let of_any = problem::Problem::Rows(problem.clone());
-        let carried = of_any.class().portfolio(Arch::SM_90A);
-        let images = row_wise::compile(&compiler(env!("CARGO_TARGET_TMPDIR")).unwrap(), &of_any, carried);
+        let problem = problem::Problem::Rows(rows::problem(&function).unwrap());
+        let carried = problem.class().portfolio(Arch::SM_90A);
+        let images = row_wise::compile(&compiler(env!("CARGO_TARGET_TMPDIR")).unwrap(), &problem, carried);
         Gather { problem, images }
     }
 
     /// As a launch takes it.
     fn at(&self, device: &Device, extents: &Extents) -> CompiledKernel {
-        let of_any = problem::Problem::Rows(self.problem.clone());
         let carried = self.images.iter().map(|(schedule, ..)| *schedule);
-        let chosen = row_wise::chosen(&of_any, carried, extents, machine(device));
+        let chosen = row_wise::chosen(&self.problem, carried, extents, machine(device));
         let image = self.images.iter().find(|(schedule, ..)| *schedule == chosen).unwrap();
-        images::load(device, &of_any.signature(), image)
+        images::load(device, &self.problem.signature(), image)
     }
 }
 
@@ -183,20 +181,16 @@ fn experts_that_gather_their_tokens() {
             }
             time(4, &mut |operands| operands.gathered(&device, &gather));
         }
-        let median = |place: usize| Statistics::of(&times[place]).unwrap().median;
+        let [chosen_within, best_within, chosen_before, best_before, gathering] =
+            [0, 1, 2, 3, 4].map(|place: usize| Statistics::of(&times[place]).unwrap().median);
         let ratio = |over: usize, under: usize| {
             let pairs = times[over].iter().zip(&times[under]).map(|(over, under)| over / under);
             Statistics::of(&pairs.collect::<Vec<_>>()).unwrap()
         };
         let (chosen, fastest) = (ratio(2, 0), ratio(3, 1));
         println!(
-            "{name}, {rows} rows: within {:.4} ms as chosen, {:.4} the fastest; before {:.4} and {:.4}, of which gathering {:.4}; × {:.3} \
-             ({:.1} %) as chosen, {:.3} ({:.1} %) the fastest; {} · {}",
-            median(0),
-            median(1),
-            median(2),
-            median(3),
-            median(4),
+            "{name}, {rows} rows: within {chosen_within:.4} ms as chosen, {best_within:.4} the fastest; before {chosen_before:.4} and \
+             {best_before:.4}, of which gathering {gathering:.4}; × {:.3} ({:.1} %) as chosen, {:.3} ({:.1} %) the fastest; {} · {}",
             chosen.median,
             chosen.spread_pct,
             fastest.median,

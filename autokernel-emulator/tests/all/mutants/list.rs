@@ -85,7 +85,7 @@ const PTX90: &str = "ptx/sm90.cuh";
 const MATMUL80: &str = "sm80_matmul.cuh";
 const STORE80: &str = "sm80_store.cuh";
 const COPY80: &str = "sm80_copy.cuh";
-const PTX80: &str = "ptx/sm80.cuh";
+const CP_ASYNC: &str = "ptx/cp_async.cuh";
 const PAD: &str = "copy_rows.cuh";
 const REFERENCE: &str = "reference_matmul.cuh";
 
@@ -216,7 +216,7 @@ pub const MUTANTS: &[Mutant] = &[
     caught("rows below C are stored", On::Sm80, STORE80, "if (row >= slab.rows || column >= slab.columns) continue;", "if (column >= slab.columns) continue;"),
     equivalent("columns beyond C are stored", On::Sm80, STORE80, "if (row >= slab.rows || column >= slab.columns) continue;", "if (row >= slab.rows) continue;", "what follows stores no element beyond the edge either"),
     caught("units that straddle the edge are stored whole", On::Sm80, STORE80, "if (column + kUnitElements <= slab.columns) {", "if (column <= slab.columns) {"),
-    caught("edges are copied and insides are zeros", On::Sm80, PTX80, "setp.eq.s32 ignore, %2, 0;", "setp.ne.s32 ignore, %2, 0;"),
+    caught("edges are copied and insides are zeros", On::Sm80, CP_ASYNC, "setp.eq.s32 ignore, %2, 0;", "setp.ne.s32 ignore, %2, 0;"),
     caught("the access is as wide as rows allow and columns do not", On::Sm80, COPY80, "const int64_t alignment = ld | end;", "const int64_t alignment = ld;"),
     caught("an access takes 16 bytes where rows have 4", On::Sm80, COPY80, "if (alignment % (kChunkBytes / kElementBytes) == 0) return Access::kVector;", "if (alignment % (kWordBytes / kElementBytes) == 0) return Access::kVector;"),
     // ---- two products in one kernel: with one, none of these lines is compiled or makes a difference ----

@@ -26,27 +26,12 @@ __device__ __forceinline__ Access widest_access(int64_t ld, int64_t end) {
   return alignment % (kWordBytes / kElementBytes) == 0 ? Access::kWord : Access::kElement;
 }
 
-// Where the rows begin that a thread copies a unit of, pass after pass.
-struct EvenPasses {
-  const uint8_t* first;
-  int64_t pitch;  // bytes from one pass to the next
-
-  __device__ __forceinline__ const uint8_t* at(int pass) const { return first + pass * pitch; }
-  __device__ __forceinline__ static bool has(int) { return true; }
-};
-
 // A matrix seen from the first element of a tile.
 struct GlobalTile {
   const uint8_t* origin;
   int64_t row_pitch;  // bytes from one row to the next
   int rows;           // that may be read, counted from the origin: may exceed the tile, or be <= 0
   int columns;           // likewise, in elements
-
-  // Of `row` and each kStep-th behind it, from `byte` on.
-  template <int kStep>
-  __device__ __forceinline__ EvenPasses passes(int row, int byte) const {
-    return {origin + row * row_pitch + byte, kStep * row_pitch};
-  }
 };
 
 // Which limits the tile can reach. A bound that is known to hold for all of the tile costs no instruction.
@@ -89,16 +74,17 @@ __device__ __forceinline__ uint32_t load_word(const uint8_t* global, int count) 
 }
 
 // Starts the copy of a tile to `shared`. kVector and kWord complete with the thread's next cp.async group;
-// kElement is complete, for this thread, when the function returns. Tile: a GlobalTile, or what has rows elsewhere.
-template <int kElementBytes, typename Layout, int kThreads, Access kAccess, Check kCheck, typename Tile>
-__device__ __forceinline__ void copy_tile(uint32_t shared, const Tile& tile, uint32_t thread) {
+// kElement is complete, for this thread, when the function returns.
+template <int kElementBytes, typename Layout, int kThreads, Access kAccess, Check kCheck>
+__device__ __forceinline__ void copy_tile(uint32_t shared, const GlobalTile& tile, uint32_t thread) {
   constexpr int kRows = Layout::kBytes / Layout::kRowPitch;
   using Map = CopyMap<kElementBytes, kRows, Layout::kRowPitch / kElementBytes, kThreads, kAccess>;
 
   const Map map(thread);
   if (!Map::kEveryThreadCopies && map.row >= kRows) return;
 
-  const auto source = tile.template passes<Map::kRowStep>(map.row, map.column * kElementBytes);
+  const uint8_t* source = tile.origin + map.row * tile.row_pitch + map.column * kElementBytes;
+  const int64_t pass_pitch = Map::kRowStep * tile.row_pitch;
   const int column_bytes = map.column * kElementBytes;
   const uint32_t target = shared + Layout::offset(map.row, column_bytes / kChunkBytes) + column_bytes % kChunkBytes;
   const int rows_left = tile.rows - map.row;
@@ -108,9 +94,7 @@ __device__ __forceinline__ void copy_tile(uint32_t shared, const Tile& tile, uin
   const auto pass_target = [&](int pass) {
     return (target ^ (Layout::swizzle(pass * Map::kRowStep) * kChunkBytes)) + pass * Map::kRowStep * Layout::kRowPitch;
   };
-  const auto row_is_valid = [&](int pass) {
-    return (kCheck == Check::kColumns || pass * Map::kRowStep < rows_left) && source.has(pass);
-  };
+  const auto row_is_valid = [&](int pass) { return kCheck == Check::kColumns || pass * Map::kRowStep < rows_left; };
 
   if constexpr (kAccess == Access::kElement) {
     constexpr int kBatch = Map::kPasses < 8 ? Map::kPasses : 8;  // loads in flight before the first is stored
@@ -119,7 +103,7 @@ __device__ __forceinline__ void copy_tile(uint32_t shared, const Tile& tile, uin
       uint32_t words[kBatch];
 #pragma unroll
       for (int i = 0; i < kBatch; ++i) {
-        words[i] = load_word<kElementBytes>(source.at(first + i), row_is_valid(first + i) ? columns_left : 0);
+        words[i] = load_word<kElementBytes>(source + (first + i) * pass_pitch, row_is_valid(first + i) ? columns_left : 0);
       }
 #pragma unroll
       for (int i = 0; i < kBatch; ++i) ptx::store_shared(pass_target(first + i), words[i]);
@@ -127,13 +111,14 @@ __device__ __forceinline__ void copy_tile(uint32_t shared, const Tile& tile, uin
   } else {
 #pragma unroll
     for (int pass = 0; pass < Map::kPasses; ++pass) {
-      ptx::cp_async_if<Map::kUnitBytes>(pass_target(pass), source.at(pass),
+      ptx::cp_async_if<Map::kUnitBytes>(pass_target(pass), source + pass * pass_pitch,
                                         row_is_valid(pass) && columns_left > 0);
     }
   }
 }
 
-// The same with the access chosen at run time; the branch is uniform across the block.
+// The same with the access chosen at run time; the branch is uniform across the block. Tile: a GlobalTile, or what has a copy_tile of its
+// own.
 template <int kElementBytes, typename Layout, int kThreads, Check kCheck, typename Tile>
 __device__ __forceinline__ void copy_tile(uint32_t shared, const Tile& tile, uint32_t thread, Access access) {
   // `thread` never changes, but the addresses of all three branches, kept across the main loop, would spill.

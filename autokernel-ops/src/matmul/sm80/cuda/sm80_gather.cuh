@@ -29,15 +29,48 @@ struct GatheredTile {
   const uint8_t* data;  // the first column, of row 0
   int64_t row_pitch;
   const int32_t* index;  // of the tile's first row
-  int count;
-  int rows;  // of the index that may be read: may exceed the tile, or be <= 0
-  int columns;
-
-  template <int kStep>
-  __device__ __forceinline__ GatheredPasses<kStep> passes(int row, int byte) const {
-    return {data + byte, row_pitch, index + row, rows - row, count};
-  }
+  int count;             // of rows that there are
+  int rows;              // of the index that may be read: may exceed the tile, or be <= 0
+  int columns;           // likewise, in elements
 };
+
+// As for a GlobalTile, with a lookup for each row. Not one text with it: what is looked up costs other kernels registers even where it
+// compiles away.
+template <int kElementBytes, typename Layout, int kThreads, Access kAccess, Check kCheck>
+__device__ __forceinline__ void copy_tile(uint32_t shared, const GatheredTile& tile, uint32_t thread) {
+  constexpr int kRows = Layout::kBytes / Layout::kRowPitch;
+  using Map = CopyMap<kElementBytes, kRows, Layout::kRowPitch / kElementBytes, kThreads, kAccess>;
+
+  const Map map(thread);
+  if (!Map::kEveryThreadCopies && map.row >= kRows) return;
+
+  const int byte = map.column * kElementBytes;
+  const GatheredPasses<Map::kRowStep> source{tile.data + byte, tile.row_pitch, tile.index + map.row, tile.rows - map.row, tile.count};
+  const uint32_t target = shared + Layout::offset(map.row, byte / kChunkBytes) + byte % kChunkBytes;
+  const int columns_left = kCheck == Check::kRows ? Map::kUnitElements : tile.columns - map.column;
+  const auto pass_target = [&](int pass) {
+    return (target ^ (Layout::swizzle(pass * Map::kRowStep) * kChunkBytes)) + pass * Map::kRowStep * Layout::kRowPitch;
+  };
+
+  if constexpr (kAccess == Access::kElement) {
+    constexpr int kBatch = Map::kPasses < 8 ? Map::kPasses : 8;  // loads in flight before the first is stored
+#pragma unroll 1
+    for (int first = 0; first < Map::kPasses; first += kBatch) {
+      uint32_t words[kBatch];
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        words[i] = load_word<kElementBytes>(source.at(first + i), source.has(first + i) ? columns_left : 0);
+      }
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) ptx::store_shared(pass_target(first + i), words[i]);
+    }
+  } else {
+#pragma unroll
+    for (int pass = 0; pass < Map::kPasses; ++pass) {
+      ptx::cp_async_if<Map::kUnitBytes>(pass_target(pass), source.at(pass), source.has(pass) && columns_left > 0);
+    }
+  }
+}
 
 template <int kElementBytes, int kExtent, int kTileK, int kThreads>
 struct GatheredOperand : Operand<kElementBytes, kExtent, kTileK, kThreads, false> {

@@ -8,7 +8,7 @@
 // A row that A does not have, as an index may say, is zero. The CTAs of a cluster do not share A.
 #pragma once
 
-#include "ptx/sm90_cp_async.cuh"
+#include "ptx/cp_async.cuh"
 #include "sm90_matmul.cuh"
 
 namespace autokernel::sm90 {
@@ -17,7 +17,7 @@ namespace autokernel::sm90 {
 template <typename Problem>
 struct Gathered : Problem {};
 
-// A producer that copies holds the rows of a tile. With two consumers 128 * (72 + 2 * 216) = 64512 of the SM's registers are used.
+// A producer all of whose threads walk and copy takes more than one thread that drives TMA. With two consumers 128 * (72 + 2 * 216) = 64512 of the SM's registers are used.
 template <typename Problem, typename Schedule, int kProducts>
 struct Geometry<Gathered<Problem>, Schedule, kProducts> : Geometry<Problem, Schedule, kProducts> {
   static constexpr int kProducerRegisters = 72;
@@ -81,7 +81,7 @@ struct GatheredRows {
     const auto short_pitch = static_cast<uint32_t>(apart);
     if (__all_sync(~0u, inside >= kTmaUnitBytes) && short_pitch == apart) {  // one multiplication an address
       for_each_row([&](int pass, int row) {
-        ptx::cp_async_16_if(to + pass * kBytesAtOnce, from + uint64_t{static_cast<uint32_t>(row)} * short_pitch, row != kNone);
+        ptx::cp_async_if<16>(to + pass * kBytesAtOnce, from + uint64_t{static_cast<uint32_t>(row)} * short_pitch, row != kNone);
       });
       return;
     }
