@@ -1,8 +1,8 @@
 // The producer where an index says which row of A each row of C is of.
 //
 // TMA of sm_90 gathers no rows, and boxes of one row take 5 to 17 times as long as one of 128. So all threads of the producing
-// warpgroup copy rows of A, 16 bytes at a time, to where TMA would have swizzled them, which takes no longer than TMA; one of them
-// drives TMA for B. Their copies are of the generic proxy, and wgmma reads by the async one: consumers fence in between, as producers that
+// warpgroup copy rows of A, 16 bytes at a time, to where TMA would have swizzled them, which takes no longer than TMA; a warp, another
+// one at each stage, drives TMA for B before it copies. Their copies are of the generic proxy, and wgmma reads by the async one: consumers fence in between, as producers that
 // wait for their copies to fence fill the ring late.
 //
 // A row that A does not have, as an index may say, is zero. The CTAs of a cluster do not share A.
@@ -139,7 +139,7 @@ __device__ __forceinline__ void produce(const Args& args,
     for (int block = k_blocks.first; block < k_blocks.first + k_blocks.count; ++block) {
       const uint32_t full = shared.full(cursor.stage);
       ptx::mbarrier_wait(shared.empty(cursor.stage), cursor.parity ^ 1);
-      if (threadIdx.x == 0) {
+      if (threadIdx.x == cursor.stage % kWarpsPerWarpgroup * kWarpSize) {
         ptx::mbarrier_arrive_expect_bytes(full, G::kBBytes);
         const int k = block * G::kTileK;
         load_b<G>(args.b_map, origin.b(), shared.b(cursor.stage), full, origin.n, k, walk.m_in_cluster);
