@@ -108,16 +108,14 @@ pub(super) fn of_batches(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
     images.filter(|_| serves).map(crate::Schedule::from).collect()
 }
 
-/// For single products of 16 bits, beside what ships, which was chosen by times after rests: tiles that lead under a load that lasts on an
+/// For single products of 16 bits, beside what ships, which was chosen by times after rests: a tile that leads under a load that lasts on an
 /// H200 (`docs/results/shapes.md`).
 pub(super) fn under_load(problem: &Class, arch: Arch) -> Vec<crate::Schedule> {
     let serves =
         arch == Arch::SM_90A && problem.many() == Many::One && problem.input.bytes() == 2 && problem.weights.is_none();
     let wide = if problem.layout.transpose_b() { 112 } else { 96 };
-    let images =
-        [Sm90Schedule { tile_m: wide, tile_n: 192, stages: 5, ..IN_TURN }, Sm90Schedule { tile_m: 120, ..IN_TURN }];
-    let images = images.map(Schedule::Sm90).into_iter().filter(|it| serves && it.check(problem, arch).is_ok());
-    images.map(crate::Schedule::from).collect()
+    let image = Schedule::Sm90(Sm90Schedule { tile_m: wide, tile_n: 192, stages: 5, ..IN_TURN });
+    (serves && image.check(problem, arch).is_ok()).then(|| image.into()).into_iter().collect()
 }
 
 /// For groups of rows, whose products are small beside their weights: beside what ships for 16 bits, the wide tiles that read a

@@ -3,7 +3,7 @@ use expect_test::expect_file;
 use super::*;
 use crate::matmul::heights;
 use crate::matmul::problem::Layout;
-use crate::matmul::schedule::Sm90Schedule;
+use crate::matmul::schedule::{Mode, Sm90Schedule};
 use autokernel_core::Arch;
 use autokernel_core::Dtype;
 
@@ -58,6 +58,14 @@ fn a_tall_image_that_splits_has_the_upper_half_of_its_heights() {
     };
     assert_eq!(rows(true), [96, 112, 128, 144, 160, 176]);
     assert_eq!(rows(false), [48, 56, 64, 80, 96, 112, 128, 144, 160, 176]);
+}
+
+#[test]
+fn an_image_whose_consumers_take_turns_has_heights_in_steps_of_eight_up_to_128() {
+    let mode = Mode::PingPong;
+    let tallest = Sm90Schedule { consumers: 2, swap_ab: true, rows_up_to: 176, mode, ..Sm90Schedule::PLAIN };
+    let rows: Vec<u32> = heights(&leaky_relu().class(), &tallest).map(|of| of.tile_m).collect();
+    assert_eq!(rows, [48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 144, 160, 176]);
 }
 
 #[test]

@@ -15,16 +15,19 @@ const SPLIT_ROWS: f64 = 1.35;
 const WIDE_ROWS: f64 = 1.12;
 const WIDE_COLUMNS: u32 = 256;
 
-/// What a launch of one row of tiles that sum whole takes of what the constants say, since lines are promoted to 128 bytes in L2, which most
-/// of the recordings do not know of: nobody else reads its columns of B. Of the trials of a later build at 40 drawn shapes
+/// What a launch of one row of tiles takes of what the constants say, since lines are promoted to 128 bytes in L2, which most of the
+/// recordings do not know of: nobody else reads its columns of B. Of the trials of a later build at 40 drawn shapes
 /// (`drawn-bf16-nt-h200-202.json.gz` and nn) those of one row take 2 to 4 % (nt) and 6 to 7 % (nn) less than predicted, others about as
 /// much.
 const ONE_ROW: f64 = 0.97;
 
-/// The same of a split of eight. In all recordings of up to 64 rows, near the fastest, such launches take 3 to 13 % longer than others beside
-/// what is predicted, whatever their length, those of a split of two or four 1 to 3 %. With that the choice is 1.7 % behind the fastest that
-/// was recorded there in place of 2.3, in the mean of 273 shapes.
-const SPLIT_IN_8_ONE_ROW: f64 = 1.05;
+/// The same of sums that are split, by tiles of few rows. In all recordings of up to 64 rows, near the fastest, splits of two and four take 1
+/// to 3 % longer than whole sums beside what is predicted, splits of eight 3 to 13 %, whatever their length. With that the choice is 1.7 % behind the
+/// fastest that was recorded there in place of 2.3, in the mean of 273 shapes. Of taller tiles nothing of the kind is seen: at 155x1536x6144
+/// a split of eight by 160 rows leads whole sums by 10 %.
+const FEW_ROWS: u32 = 64;
+const SPLIT_OF_FEW_ROWS: f64 = 1.0;
+const SPLIT_IN_8_OF_FEW_ROWS: f64 = 1.05;
 
 /// What a split of K takes of what the constants say from three rows of tiles on. In recordings of both GPUs by today's kernels such launches
 /// take 3 to 17 % longer than predicted with three rows and 10 to 28 % with more, and as long or less with one or two; of small products less.
@@ -38,6 +41,7 @@ const CROWDING: f64 = 2.2;
 /// The rows of tiles of a product, by an image.
 pub(super) struct RowsOfTiles {
     count: u32,
+    are_low: bool,
     split_k: u32,
     /// Whether its tiles are computed transposed and as wide as any, and no block shares an operand with others.
     is_wide: bool,
@@ -50,6 +54,7 @@ impl RowsOfTiles {
         let [m, ..] = load.sizes;
         RowsOfTiles {
             count: m.div_ceil(image.geometry.tile_m),
+            are_low: image.geometry.tile_m <= FEW_ROWS,
             split_k: image.geometry.split_k,
             is_wide: image.transposed && image.geometry.tile_n >= WIDE_COLUMNS && image.blocks_of_cluster() == 1,
             is_known: image.instruction == Instruction::Wgmma && !load.is_of_many(),
@@ -68,8 +73,9 @@ impl RowsOfTiles {
     /// What the whole launch takes over what the constants say.
     pub fn all(&self) -> f64 {
         match (self.is_known, self.split_k, self.count) {
-            (true, 1, ..=1) => ONE_ROW,
-            (true, 8.., ..=1) => SPLIT_IN_8_ONE_ROW,
+            (true, 8.., ..=1) if self.are_low => SPLIT_IN_8_OF_FEW_ROWS,
+            (true, 2.., ..=1) if self.are_low => SPLIT_OF_FEW_ROWS,
+            (true, _, ..=1) => ONE_ROW,
             (true, 2.., 3..) => SPLIT_THREE_ROWS,
             _ => 1.0,
         }

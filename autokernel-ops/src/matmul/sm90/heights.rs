@@ -6,11 +6,13 @@
 use autokernel_core::Dtype;
 
 use super::registers::max_accumulators;
-use super::{MAX_SHARED_BYTES, Sm90Schedule, WARP_ROWS, WARPS_PER_WARPGROUP};
+use super::{MAX_SHARED_BYTES, Mode, Sm90Schedule, WARP_ROWS, WARPS_PER_WARPGROUP};
 use crate::matmul::problem::Class;
 
-/// Up to so many rows heights follow each other in steps of the narrowest wgmma, then in twice such steps.
+/// Up to so many rows heights follow each other in steps of the narrowest wgmma, then in twice such steps; of consumers that take turns, which
+/// lead from some 250 rows on, where 8 of 80 rows that are not there are a tenth of the time, up to so many more.
 const FINE_ROWS: u32 = 64;
+const FINE_ROWS_IN_TURN: u32 = 128;
 const FINE_STEP: u32 = 8;
 const COARSE_STEP: u32 = 16;
 /// The lowest tile has this share of the tallest one's rows: lower ones want fewer columns a block.
@@ -30,8 +32,9 @@ pub(super) fn asked_for(class: &Class, schedule: &Sm90Schedule) -> impl Iterator
     let (class, of_tallest) = (class.clone(), *schedule);
     let tallest = of_tallest.rows_up_to;
     let lowest = if of_tallest.splits && tallest > TALL { LOWEST_OF_TALL_SPLITS } else { LOWEST };
-    let fine = (FINE_STEP..=FINE_ROWS.min(tallest)).step_by(FINE_STEP as usize);
-    let coarse = (FINE_ROWS + COARSE_STEP..=tallest).step_by(COARSE_STEP as usize);
+    let fine_rows = if of_tallest.mode == Mode::PingPong { FINE_ROWS_IN_TURN } else { FINE_ROWS };
+    let fine = (FINE_STEP..=fine_rows.min(tallest)).step_by(FINE_STEP as usize);
+    let coarse = (fine_rows + COARSE_STEP..=tallest).step_by(COARSE_STEP as usize);
     let all = fine.chain(coarse).filter(move |rows| rows * lowest >= tallest);
     all.filter_map(move |tile_m| {
         let tile = Sm90Schedule { tile_m, ..of_tallest };
