@@ -115,11 +115,10 @@ impl LoggedProblem {
     }
 }
 
+/// As a log has it: read back from its text, in which an `f32` has its own digits and not those of the `f64` that it is.
 fn written(problem: &Problem) -> Map<String, Value> {
-    match serde_json::to_value(problem) {
-        Ok(Value::Object(fields)) => fields,
-        _ => Map::new(),
-    }
+    let text = serde_json::to_string(problem).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
 }
 
 fn known_arch<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Arch>, D::Error> {
@@ -153,6 +152,26 @@ mod tests {
             log.launches.iter().map(|launches| (sizes(&launches.shape)[0], launches.arch, launches.count)).collect();
         assert_eq!(counts, [(1, None, 42), (9, None, 5), (1, Some(Arch::SM_90A), 100)]);
         assert_eq!(log.note(), None);
+    }
+
+    #[test]
+    fn a_body_is_known_again_by_its_constants_whatever_digits_they_have() {
+        let problem = |constant: &str| {
+            let function = format!(
+                "fn norm(x: &Matrix<f32>, out: &mut Matrix<f32>) {{ out = x / (row_mean(x * x) + {constant}); }}"
+            );
+            Problem::from(autokernel_codegen::rows::problem(&syn::parse_str(&function).unwrap()).unwrap())
+        };
+        for (constant, other) in [("1e-6", "2e-6"), ("0.7", "0.70001"), ("448.0", "449.0")] {
+            let json = serde_json::to_string(&problem(constant)).unwrap();
+            let line = format!(
+                r#"{{"kernel":"norm","problem":{json},"shape":{{"rows":1,"columns":2}},"arch":null,"count":1}}"#
+            );
+            let log = load(&line).unwrap();
+            let logged = &log.launches[0].problem;
+            assert!(logged.is(&problem(constant)) && logged.is_up_to_dimensions(&problem(constant)), "{constant}");
+            assert!(!logged.is(&problem(other)), "{constant}");
+        }
     }
 
     #[test]
