@@ -16,6 +16,9 @@ use crate::target::Target;
 /// What stands above the options that tell products apart.
 const PRODUCTS: &str = "Of matrix products";
 
+/// Of the hashes in names of classes.
+const HASH_DIGITS: usize = 12;
+
 /// Which targets are meant; all of them if nothing is said.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Filter {
@@ -25,9 +28,9 @@ pub struct Filter {
     /// Only this attribute's kernels, built in or declared; of products matmul has no epilogue, fused_matmul one or a body.
     #[arg(long, value_parser = PossibleValuesParser::new(attributes().map(|attribute| attribute.name)))]
     pub op: Option<String>,
-    /// Only this problem class, for example matmul_leaky_relu_bf16_bf16_nt.
-    #[arg(long, value_name = "CLASS", value_parser = problem_class)]
-    pub problem: Option<ProblemClass>,
+    /// Only this problem class, for example matmul_leaky_relu_bf16_bf16_nt, or as `tuner show` names that of a kernel with a body.
+    #[arg(long, value_name = "CLASS", value_parser = class_name)]
+    pub problem: Option<String>,
     /// Only this epilogue, for example gelu or leaky_relu(0.2).
     #[arg(long, help_heading = PRODUCTS, value_parser = epilogue)]
     pub epilogue: Option<Epilogue>,
@@ -70,7 +73,7 @@ impl Filter {
     fn passes_class(&self, class: &ProblemClass, shape: Extents) -> bool {
         is_wanted(&self.shape, &shape)
             && self.op.as_deref().is_none_or(|op| op == class.attribute())
-            && self.problem.as_ref().is_none_or(|problem| problem == class)
+            && self.problem.as_ref().is_none_or(|name| *name == class.slug())
             && self.dtype.is_none_or(|dtype| class.field("input").as_deref() == Some(dtype.name()))
             && self.layout.is_none_or(|layout| class.field("layout") == Some(layout.to_string()))
     }
@@ -101,18 +104,28 @@ impl FromStr for ArchChoice {
     }
 }
 
-/// Reads the class of a built-in problem from the command line.
-pub fn problem_class(text: &str) -> Result<ProblemClass, String> {
-    let named = Problem::built_in().iter().map(Problem::class).find(|class| class.slug() == text);
-    named.ok_or_else(|| {
-        let epilogues: Vec<String> = Epilogue::all().iter().map(|epilogue| epilogue.name().to_owned()).collect();
-        format!(
-            "`{text}` is not a problem class; write matmul_EPILOGUE_INPUT_OUTPUT_LAYOUT, for example \
-             matmul_identity_bf16_bf16_nn, with an epilogue of {}, inputs of bf16 or f16 in layout nn or nt, or of e4m3, e5m2, i8 or \
-             f32 (as tf32) in layout nt, and an output of the same type or f32, of 8-bit inputs bf16, f16 or f32",
-            epilogues.join(", ")
-        )
-    })
+/// Reads the name of a problem class from the command line: that of a built-in problem, or one that a declared kernel may be of.
+pub fn class_name(text: &str) -> Result<String, String> {
+    if Problem::built_in().iter().any(|problem| problem.class().slug() == text) || may_be_declared(text) {
+        return Ok(text.to_owned());
+    }
+    let epilogues: Vec<String> = Epilogue::all().iter().map(|epilogue| epilogue.name().to_owned()).collect();
+    Err(format!(
+        "`{text}` is not a problem class; write matmul_EPILOGUE_INPUT_OUTPUT_LAYOUT, for example \
+         matmul_identity_bf16_bf16_nn, with an epilogue of {}, inputs of bf16 or f16 in layout nn or nt, or of e4m3, e5m2, i8 or \
+         f32 (as tf32) in layout nt, and an output of the same type or f32, of 8-bit inputs bf16, f16 or f32; or the name that \
+         `tuner show` or `tuner --crate` tells of a declared kernel",
+        epilogues.join(", ")
+    ))
+}
+
+/// Whether only a declaration tells all of the class of that name: a hash stands for the body, or nothing of the attribute is built in.
+fn may_be_declared(text: &str) -> bool {
+    let is_hash = |part: &str| part.len() == HASH_DIGITS && part.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let is_of = |name: &str| text.strip_prefix(name).is_some_and(|rest| rest.starts_with('_'));
+    let is_built_in = |name: &str| Problem::built_in().iter().any(|problem| problem.class().attribute() == name);
+    let mut names = attributes().map(|attribute| attribute.name);
+    names.any(|name| is_of(name) && (text.split('_').any(is_hash) || !is_built_in(name)))
 }
 
 /// Reads an epilogue from the command line.
@@ -151,14 +164,30 @@ mod tests {
             for layout in Layout::OF_ROW_MAJOR_A {
                 let product = matmul::Problem::new(Dtype::F16, layout, epilogue.parse().unwrap());
                 let class = Problem::from(matmul::Problem { output: Dtype::F32, ..product }).class();
-                assert_eq!(problem_class(&class.slug()), Ok(class));
+                assert_eq!(class_name(&class.slug()), Ok(class.slug()));
             }
         }
         let misspelt = ["matmul_rleu_bf16_bf16_nn", "matmul_relu_bf16_f16_nn", "matmul_relu_bf16_bf16_tn"];
         for text in ["", "matmul", "matmul_bf16_bf16_nn", "matmul_relu_f32_f32_nn"].into_iter().chain(misspelt) {
-            let refused = problem_class(text).unwrap_err();
+            let refused = class_name(text).unwrap_err();
             assert!(refused.contains("matmul_identity_bf16_bf16_nn") && refused.contains("leaky_relu"), "{refused}");
         }
+    }
+
+    #[test]
+    fn the_class_of_a_declared_kernel_is_named_as_it_is_told_and_takes_that_kernel_alone() {
+        let row_wise = |body: &str| {
+            let function = format!("fn double(x: &Matrix<f32>, out: &mut Matrix<f32>) {{ out = {body}; }}");
+            Problem::from(autokernel_codegen::rows::problem(&syn::parse_str(&function).unwrap()).unwrap()).class()
+        };
+        let (class, other) = (row_wise("x + x"), row_wise("x / row_sum(x)"));
+        let filter = Command::parse_from(["tuner", "--problem", &class.slug()]).filter;
+        let takes = |class: &ProblemClass| filter.takes_class(class, Arch::SM_90A, class.ordered(&sizes()).unwrap());
+        assert_eq!((takes(&class), takes(&other)), (true, false));
+        for name in ["attention_causal_128_bf16", "routing_f32_2_of_8", "packing_bf16_i4x2_128"] {
+            assert_eq!(class_name(name), Ok(name.to_owned()));
+        }
+        assert!(class_name("rowsmax").is_err() && class_name("softmax_bf16").is_err());
     }
 
     fn takes(options: &[&str], epilogue: &str) -> [bool; 2] {

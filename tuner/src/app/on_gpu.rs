@@ -85,12 +85,12 @@ fn described(filter: &Filter, arch: Arch) -> Vec<Target> {
     shapes.map(|&shape| Target { problem: problem.clone(), arch, shape }).collect()
 }
 
-/// The problem of the class that `--problem` names, else the one that the other options describe.
+/// The built-in problem of the class that `--problem` names, else the one that the other options describe.
 fn described_problem(filter: &Filter) -> Option<Problem> {
     if let Some(class) = &filter.problem {
         return Problem::built_in()
             .into_iter()
-            .find(|problem| problem.class() == *class && passes_problem(filter, problem));
+            .find(|problem| problem.class().slug() == *class && passes_problem(filter, problem));
     }
     let defaults = || [DEFAULT_EPILOGUE.parse().ok(), Some(Epilogue::identity())].into_iter().flatten().collect();
     let epilogues: Vec<Epilogue> = filter.epilogue.clone().map_or_else(defaults, |epilogue| vec![epilogue]);
