@@ -87,12 +87,13 @@ fn of_known(dims: &[Dimension], first: u32) -> Result<Extents, String> {
     let sizes = dims.iter().enumerate().map(|(at, dim)| Some((dim.name, if at == 0 { first } else { dim.known? })));
     let known = sizes.collect::<Option<Vec<_>>>().and_then(Extents::collect);
     known.ok_or_else(|| {
-        let others: Vec<&str> = dims.iter().skip(1).map(|dim| dim.name.as_str()).collect();
+        let unknown = dims.iter().skip(1).filter(|dim| dim.known.is_none());
+        let unknown: Vec<&str> = unknown.map(|dim| dim.name.as_str()).collect();
         format!(
-            "its {} are not all known; {}record a run with AUTOKERNEL_RECORD=shapes.jsonl and add --shapes-from shapes.jsonl, or \
+            "nothing says its {}; {}record a run with AUTOKERNEL_RECORD=shapes.jsonl and add --shapes-from shapes.jsonl, or \
              name shapes with --shape",
-            others.join(" and "),
-            declared_known(&others)
+            unknown.join(", "),
+            declared_known(&unknown)
         )
     })
 }
