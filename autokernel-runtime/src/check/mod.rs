@@ -66,7 +66,11 @@ fn check_kinds(kernel: &str, signature: &Signature, arguments: &[Argument<'_>]) 
                 return refused(format!("`{name}` is {what}"));
             }
             _ if operand.axes.len() <= MATRIX_AXES && argument.layout().shape()[..2] != [1; 2] => {
-                return refused(format!("`{name}` is no batch and no heads; pass a matrix, a row or a column"));
+                let [first, second, ..] = argument.layout().shape();
+                return refused(format!(
+                    "`{name}` has no axes of a batch and of heads; pass a matrix, a row or a column, or `Heads` whose first two sizes are 1, \
+                     not {first} and {second}"
+                ));
             }
             _ if operand.axes.len() == BATCH_AXES && argument.layout().shape()[0] != 1 => {
                 let first = argument.layout().shape()[0];
@@ -328,6 +332,22 @@ mod tests {
         assert!(text.ends_with("pass a `Batch`, or packed `Heads`, whose first size is 1, not 2"), "{text}");
         let text = checked([1, 4, 2, 3], [1, 3, 2, 5]).unwrap_err().to_string();
         assert!(text.contains("4 by axis 1 of `x` (1x4x2x3) and 3 by axis 1 of `out` (1x3x2x5)"), "{text}");
+    }
+
+    #[test]
+    fn heads_in_the_place_of_a_matrix_are_told_that_their_first_two_sizes_are_one() {
+        // Of packed queries, the logarithms of sums: `log_sum_exp: &mut Heads<f32>`.
+        let (x, w) = (zeros::<f32>((2, 3)), zeros::<f32>((5, 3)));
+        let checked = |shape| {
+            let mut out = Heads::<f32>::zeros(&Device::cpu(), shape).unwrap();
+            check("scores", &linear(), &[(&x).into(), (&w).into(), out.view_mut().into()])
+        };
+        checked([1, 1, 2, 5]).unwrap();
+        let text = checked([1, 2, 1, 5]).unwrap_err().to_string();
+        assert!(
+            text.contains("`out`") && text.ends_with("or `Heads` whose first two sizes are 1, not 1 and 2"),
+            "{text}"
+        );
     }
 
     #[test]
