@@ -243,9 +243,11 @@ impl<'b> Checker<'b> {
                             operand.dtype
                         ),
                         _ => format!(
-                            "`{name}` is written and never read; bind its value first: `let y = …; {name} = y;`"
+                            "`{name}` is read behind where it is written; bind its value first: `let y = …; {name} = y;`"
                         ),
                     };
+                    // As the value does that is bound instead: no second complaint says that it does not.
+                    varies |= body.operand(name).is_some_and(|operand| operand.kind.varies_along_row());
                     self.complain(Place::Step(at), message);
                 }
                 (Some(&along_row), _) => {

@@ -82,3 +82,13 @@ fn mistakes_in_steps_are_complained_about_at_the_step() {
         assert!(message.contains(expected), "{message}");
     }
 }
+
+#[test]
+fn a_reduction_of_what_is_written_already_is_told_to_bind_it_and_not_that_it_does_not_vary() {
+    let operands = vec![x(), out(), writes("largest", Kind::Column, Dtype::F32)];
+    let steps =
+        vec![store("out", name("x")), reduce("most", Reduction::Max, name("out")), store("largest", name("most"))];
+    let (place, message) = complaint(operands, steps);
+    assert_eq!(place, Place::Step(1));
+    assert_eq!(message, "`out` is read behind where it is written; bind its value first: `let y = …; out = y;`");
+}
