@@ -28,9 +28,9 @@ pub struct PageTable(Matrix<i32>);
 #[derive(Clone)]
 pub struct PageTableView<'a>(MatrixView<'a, i32>);
 
-/// Columns of so many elements in that many rows, where there are some.
+/// The least columns that hold so many elements in that many rows, where there are some. What does not fill them up is refused.
 fn columns(len: usize, rows: usize) -> usize {
-    len.checked_div(rows).unwrap_or(0)
+    if rows == 0 { 0 } else { len.div_ceil(rows) }
 }
 
 impl PageTable {
@@ -201,5 +201,20 @@ impl fmt::Debug for PageTable {
 impl fmt::Debug for PageTableView<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PageTableView({}x{}, on {})", self.sequences(), self.pages(), self.device())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_do_not_fill_a_row_for_each_sequence_are_told_how_many_would() {
+        let table = |pages: &[i32], sequences| PageTable::from_slice(&Device::cpu(), pages, sequences);
+        assert_eq!(table(&[4, 0, 2, 1], 2).unwrap().pages(), 2);
+        let text = table(&[4, 0, 2], 2).unwrap_err().to_string();
+        assert!(text.contains("3 elements is no 2x2 matrix") && text.contains("it needs 4"), "{text}");
+        assert!(table(&[4], 0).is_err() && table(&[], 0).is_ok() && table(&[], 3).is_ok());
+        assert!(PageTableView::from_slice(&[4, 0, 2], 2).is_err());
     }
 }
