@@ -60,6 +60,16 @@ fn the_landing_page_has_cudarc_the_variables_and_a_place_for_each_kind_of_type()
 }
 
 #[test]
+fn rows_that_a_product_gathers_itself_stand_in_its_documentation_as_in_the_list_of_what_can_be_written() {
+    let page = read("autokernel-macros/src/pages/fused_matmul/batches.md");
+    assert!(read("docs/language.md").contains("`dot(x[tokens], w.t())`"));
+    assert!(
+        page.contains("dot(x[tokens], w.t())") && !page.contains("no index"),
+        "the page denies what can be written"
+    );
+}
+
+#[test]
 fn every_feature_stands_on_the_landing_page() {
     let (manifest, landing_page) = (read("Cargo.toml"), read("src/lib.rs"));
     let (_, features) = manifest.split_once("[features]\n").unwrap();
