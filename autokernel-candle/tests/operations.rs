@@ -88,6 +88,32 @@ fn attention_in_f32_is_its_definition() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn a_query_that_sees_no_key_gives_zeros_by_kernels_and_by_candles_operations_and_when_it_is_trained() -> Result<()> {
+    // In f32, and of heads of 32 elements, there is no kernel.
+    for (dtype, dim) in [(DType::BF16, 64), (DType::F32, 64), (DType::BF16, 32)] {
+        let (q, k) = (random((1, 2, 5, dim), dtype, 1), random((1, 1, 3, dim), dtype, 2));
+        let trained = candle_core::Var::from_tensor(&q)?;
+        let seeing = attention(&q.narrow(2, 2, 3)?, &k, &k, Mask::Causal)?;
+        for q in [&q, trained.as_tensor()] {
+            let out = attention(q, &k, &k, Mask::Causal)?;
+            assert_close(&out.narrow(2, 0, 2)?, &Tensor::zeros((1, 2, 2, dim), DType::F32, &Device::Cpu)?);
+            // candle rounds scores and weights, too.
+            assert_near(&out.narrow(2, 2, 3)?, &wide(&seeing), 8.0);
+        }
+        let gradients = wide(&attention(trained.as_tensor(), &k, &k, Mask::Causal)?).sqr()?.sum_all()?.backward()?;
+        let of_q = wide(gradients.get(&trained).unwrap()).flatten_all()?.to_vec1::<f32>()?;
+        assert!(of_q.iter().all(|value| value.is_finite()), "{dtype:?}: {of_q:?}");
+
+        let none = Tensor::zeros((1, 1, 0, dim), dtype, &Device::Cpu)?;
+        for mask in [Mask::None, Mask::Causal] {
+            let out = attention(&q, &none, &none, mask)?;
+            assert_close(&out, &Tensor::zeros((1, 2, 5, dim), DType::F32, &Device::Cpu)?);
+        }
+    }
+    Ok(())
+}
+
 /// The elements of one of a batch.
 trait OfABatch {
     fn to_vec3_of(&self, number: usize) -> Result<Vec<Vec<Vec<f32>>>>;

@@ -20,7 +20,7 @@ pub enum Mask {
 
 /// softmax(q kᵀ / √d) v with `q: [batch, heads, queries, d]`, `k` and `v: [batch, groups, keys, d]`, `heads` being a multiple of
 /// `groups`, which gives `[batch, heads, queries, d]`: as a view of `[batch, queries, heads, d]`, so that heads lie side by side in the row
-/// of a token and `transpose(1, 2)` and a reshape copy nothing.
+/// of a token and `transpose(1, 2)` and a reshape copy nothing. A query that sees no key gives zeros.
 ///
 /// One kernel for heads of 64 and 128 elements, on the CPU and on GPUs from compute capability 8.0 on, that writes no scores to
 /// memory; tensors may have any strides but the last. Other heads and GPUs, and what is trained, run candle's own operations.
@@ -66,18 +66,29 @@ fn by_kernel([q, k, v]: [Tensor; 3], mask: Mask) -> Result<Tensor> {
 }
 
 fn by_candle(q: &Tensor, k: &Tensor, v: &Tensor, mask: Mask) -> candle_core::Result<Tensor> {
-    let (_, heads, queries, dim) = q.dims4()?;
+    let (batch, heads, queries, dim) = q.dims4()?;
     let (_, groups, keys, _) = k.dims4()?;
+    let (.., values) = v.dims4()?;
+    // A softmax of nothing is NaN, and the first queries may see no key: those give zeros, as the kernel's do.
+    let seeing = match mask {
+        Mask::Causal => queries.min(keys),
+        Mask::None if keys == 0 => 0,
+        Mask::None => queries,
+    };
+    if seeing == 0 {
+        return Tensor::zeros((batch, heads, queries, values), v.dtype(), v.device());
+    }
+    let q = q.narrow(2, queries - seeing, seeing)?;
     let repeated = |x: &Tensor| repeat(x, heads / groups.max(1));
     let scores = q.contiguous()?.matmul(&repeated(k)?.t()?.contiguous()?)?;
     // Scaled in f32, as the kernel does.
     let scores = (scores.to_dtype(DType::F32)? * (dim as f64).powf(-0.5))?;
     let scores = match mask {
         Mask::None => scores,
-        Mask::Causal => scores.broadcast_add(&hidden(queries, keys, q.device())?)?,
+        Mask::Causal => scores.broadcast_add(&hidden(seeing, keys, q.device())?)?,
     };
     let weights = candle_nn::ops::softmax(&scores, D::Minus1)?.to_dtype(v.dtype())?;
-    weights.matmul(&repeated(v)?.contiguous()?)
+    weights.matmul(&repeated(v)?.contiguous()?)?.pad_with_zeros(2, queries - seeing, 0)
 }
 
 /// Each group of keys for every head that shares it.
