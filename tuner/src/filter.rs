@@ -22,7 +22,8 @@ const HASH_DIGITS: usize = 12;
 /// Which targets are meant; all of them if nothing is said.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Filter {
-    /// Only this shape: MxNxK of a product, MxNxKxCOUNT of groups or a batch, ROWSxCOLUMNS of a row-wise kernel; may be repeated.
+    /// Only this shape: MxNxK of a product, MxNxKxCOUNT of groups or a batch, ROWSxCOLUMNS of a row-wise kernel,
+    /// BATCHxHEADSxGROUPSxQUERIESxKEYSxDIMxVALUES of attention; may be repeated.
     #[arg(long, value_name = "MxNxK", value_parser = shape)]
     pub shape: Vec<Extents>,
     /// Only this attribute's kernels, built in or declared; of products matmul has no epilogue, fused_matmul one or a body.

@@ -95,6 +95,9 @@ fn described_problem(filter: &Filter) -> Option<Problem> {
     let defaults = || [DEFAULT_EPILOGUE.parse().ok(), Some(Epilogue::identity())].into_iter().flatten().collect();
     let epilogues: Vec<Epilogue> = filter.epilogue.clone().map_or_else(defaults, |epilogue| vec![epilogue]);
     let (dtype, layout) = (filter.dtype.unwrap_or(Dtype::Bf16), filter.layout.unwrap_or(Layout::Nt));
+    if !Layout::of(dtype).contains(&layout) {
+        return None;
+    }
     let mut products = epilogues.into_iter().map(|epilogue| Problem::matmul(dtype, layout, epilogue));
     let is_of_op = |problem: &Problem| filter.op.as_deref().is_none_or(|op| op == problem.class().attribute());
     products.find(is_of_op)
@@ -127,6 +130,10 @@ mod tests {
         let of = "matmul nn bf16 -> bf16, epilogue gelu";
         assert_eq!(targets, [format!("{of} · 1x2x3 · sm_90a"), format!("{of} · 4x5x6 · sm_90a")]);
         assert!(described_by(&["--epilogue", "gelu"]).is_empty(), "no shape");
+        assert!(
+            described_by(&["--shape", "1x2x3", "--dtype", "f32", "--layout", "nn"]).is_empty(),
+            "no kernel reads it"
+        );
     }
 
     #[test]

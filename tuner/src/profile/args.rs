@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use autokernel_codegen::dtype::Dtype;
 use autokernel_codegen::epilogue::Epilogue;
 use autokernel_codegen::matmul;
-use autokernel_codegen::problem::{Layout, Problem};
+use autokernel_codegen::problem::{Layout, Problem, in_words, outputs};
 use autokernel_core::Extents;
 
 use super::error::ProfileError;
@@ -23,13 +23,13 @@ pub struct ProfileArgs {
     /// What is applied to each element, for example gelu, leaky_relu(0.2) or identity.
     #[arg(long, value_parser = filter::epilogue, default_value = "leaky_relu")]
     pub epilogue: Epilogue,
-    /// The layout: nn (B is [k, n]) or nt (B is [n, k]).
+    /// The layout: nn (B is [k, n]), nt (B is [n, k]), and with A stored as [k, m] tn or tt; of other types than bf16 and f16 nt.
     #[arg(long, value_parser = filter::layout, default_value = "nt")]
     pub layout: Layout,
     /// The type of A and B: bf16, f16, e4m3, e5m2, i8 or f32.
     #[arg(long, value_parser = filter::input_type, default_value = "bf16")]
     pub dtype: Dtype,
-    /// The type of C: that of A and B, or f32 [default: that of A and B].
+    /// The type of C: that of A and B, or f32; of 8-bit inputs bf16, f16 or f32 [default: the first of these].
     #[arg(long, value_parser = output_type)]
     pub output: Option<Dtype>,
     /// The shape, as MxNxK.
@@ -67,20 +67,26 @@ impl ProfileArgs {
     /// What is computed.
     ///
     /// # Errors
-    /// The output type does not go with the input type.
+    /// The layout or the output type does not go with the input type.
     pub fn problem(&self) -> Result<Problem, ProfileError> {
-        let (input, output) = (self.dtype, self.output.unwrap_or(self.dtype));
-        if output != input && output != Dtype::F32 {
-            return Err(ProfileError::Output { input, output });
+        let (input, layout) = (self.dtype, self.layout);
+        let layouts = Layout::of(input);
+        if !layouts.contains(&layout) {
+            let known = layouts.iter().map(Layout::to_string).collect::<Vec<_>>().join(" or ");
+            return Err(ProfileError::Layout { input, layout, known });
         }
-        let product = matmul::Problem::new(input, self.layout, self.epilogue.clone());
+        let product = matmul::Problem::new(input, layout, self.epilogue.clone());
+        let output = self.output.unwrap_or(product.output);
+        if !outputs(input).contains(&output) {
+            return Err(ProfileError::Output { input, output, known: in_words(outputs(input)) });
+        }
         Ok(matmul::Problem { output, ..product }.into())
     }
 
     /// What is computed, and at which shape.
     ///
     /// # Errors
-    /// The output type does not go with the input type, or the shape is not a product's.
+    /// The layout or the output type does not go with the input type, or the shape is not a product's.
     pub fn asked(&self) -> Result<(Problem, Extents), ProfileError> {
         let problem = self.problem()?;
         let shape = of_dims(&self.shape, problem.signature().names()).ok_or(ProfileError::Shape(self.shape))?;
@@ -99,6 +105,25 @@ mod tests {
     struct Command {
         #[command(flatten)]
         args: ProfileArgs,
+    }
+
+    #[test]
+    fn a_layout_or_an_output_that_does_not_go_with_the_inputs_is_refused_with_those_that_do() {
+        let asked = |options: &[&str]| {
+            let args = Command::parse_from([&["profile", "--shape", "16x16x16"], options].concat()).args;
+            args.problem().map(|problem| problem.to_string()).map_err(|error| error.to_string())
+        };
+        for input in ["e4m3", "e5m2", "i8", "f32"] {
+            for layout in ["nn", "tn", "tt"] {
+                let refused = asked(&["--dtype", input, "--layout", layout]).unwrap_err();
+                assert!(refused.contains(&format!("{input} lie as nt, not as {layout}")), "{refused}");
+            }
+        }
+        assert!(asked(&["--dtype", "f16", "--layout", "tt"]).is_ok());
+        let refused = asked(&["--dtype", "e4m3", "--output", "e4m3"]).unwrap_err();
+        assert!(refused.contains("e4m3 inputs give `bf16`, `f16` or `f32`, not e4m3"), "{refused}");
+        assert_eq!(asked(&["--dtype", "e4m3"]), asked(&["--dtype", "e4m3", "--output", "bf16"]));
+        assert_eq!(asked(&["--dtype", "f16"]), asked(&["--dtype", "f16", "--output", "f16"]));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use autokernel_codegen::config::ConfigError;
 use autokernel_codegen::dtype::Dtype;
+use autokernel_codegen::problem::Layout;
 use autokernel_core::Extents;
 
 use crate::replay::RecordingError;
@@ -21,12 +22,24 @@ pub enum ProfileError {
     #[error("--schedule: {0}; write tuned, default, or a schedule as in best_config.json")]
     Schedule(String),
     /// The output type does not go with the input type.
-    #[error("{input} inputs give {input} or f32, not {output}; leave --output out, or write f32")]
+    #[error("{input} inputs give {known}, not {output}; leave --output out, or write one of these")]
     Output {
         /// The type of A and B.
         input: Dtype,
         /// The type that was asked for.
         output: Dtype,
+        /// Those that there are.
+        known: String,
+    },
+    /// The layout does not go with the input type.
+    #[error("inputs of {input} lie as {known}, not as {layout}; write --layout {known}")]
+    Layout {
+        /// The type of A and B.
+        input: Dtype,
+        /// The layout that was asked for.
+        layout: Layout,
+        /// Those that there are.
+        known: String,
     },
     /// The shape has other dimensions than a product.
     #[error("--shape {0}: a profile is of a matrix product; write its extents as MxNxK")]
