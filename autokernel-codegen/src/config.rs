@@ -150,7 +150,7 @@ impl ConfigError {
     /// What to do about it.
     pub fn remedy(&self) -> &'static str {
         match self {
-            ConfigError::Io { .. } => "restore the file or run `cargo run --release -p tuner` to make one",
+            ConfigError::Io { .. } => "restore the file or run `cargo run --release -p tuner -- --write` to make one",
             ConfigError::Invalid { .. } => "correct the line, or restore the file from version control",
         }
     }

@@ -92,9 +92,9 @@ fn a_schedule_that_breaks_a_rule_is_refused_by_the_name_of_the_rule() {
 }
 
 #[test]
-fn a_missing_file_is_refused_with_its_path() {
+fn a_missing_file_is_refused_with_its_path_and_the_command_that_writes_one() {
     let message = Config::load(Path::new("no/such/best_config.json")).unwrap_err().to_string();
-    assert!(message.contains("no/such/best_config.json"), "{message}");
+    assert!(message.contains("no/such/best_config.json") && message.contains("-p tuner -- --write`"), "{message}");
 }
 
 #[test]
