@@ -5,6 +5,7 @@
 //! schedules that were measured fastest, and [`Build`] is what a `build.rs` calls. Nothing here touches a GPU.
 
 pub mod attention;
+mod block;
 mod body_text;
 pub mod build;
 mod conditions;

@@ -97,6 +97,7 @@ fn partners_that_a_function_passes_over_leave_a_problem_that_can_be_read_again()
     let bent = crate::function::FunctionText {
         file: "drawn.rs".to_owned(),
         text: "fn bent(x: f32, unseen: f32, row: f32) -> f32 { x * row.exp() }".to_owned(),
+        inside: None,
     };
     let attribute = spec::attribute("fused_matmul").unwrap();
     let spec = Spec::parse(attribute, TokenStream::new(), source.parse().unwrap(), &Functions::new(&[bent])).unwrap();

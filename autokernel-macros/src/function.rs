@@ -22,6 +22,7 @@ fn checked(arguments: &TokenStream, item: &TokenStream) -> Result<TokenStream> {
     let function = Function::parse(item.clone())?;
     // Where no build script looked, the kernels say so.
     let functions = Manifest::of_this_crate().map(|manifest| Functions::new(&manifest.functions)).unwrap_or_default();
+    functions.check_place(&function)?;
     check_function(&function, &functions)?;
     Ok(function_items(&function))
 }

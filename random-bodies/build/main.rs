@@ -64,7 +64,7 @@ fn number(name: &str, default: u64) -> u64 {
 impl Declaration {
     fn functions(&self) -> Vec<FunctionText> {
         let file = "drawn.rs".to_owned();
-        self.helpers.iter().map(|text| FunctionText { file: file.clone(), text: text.clone() }).collect()
+        self.helpers.iter().map(|text| FunctionText { file: file.clone(), text: text.clone(), inside: None }).collect()
     }
 }
 

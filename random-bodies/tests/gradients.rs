@@ -18,7 +18,7 @@ use gpu_tests::settings::number;
 
 /// The kernels of a declaration with those arguments.
 fn kernels(declaration: &Declaration, arguments: &str) -> Result<Kernels, String> {
-    let text = |text: &String| FunctionText { file: "drawn.rs".to_owned(), text: text.clone() };
+    let text = |text: &String| FunctionText { file: "drawn.rs".to_owned(), text: text.clone(), inside: None };
     let functions: Vec<FunctionText> = declaration.helpers.iter().map(text).collect();
     let attribute = attribute(declaration.attribute).expect("drawn among the attributes");
     let [arguments, function] = [arguments, &declaration.function].map(|text| text.parse().expect("tokens of Rust"));

@@ -1,4 +1,4 @@
-//! What a crate is told of kernels that it does not use, and of those that stand where none can.
+//! What a crate is told of kernels that it does not use, and of those and of functions that stand where none can.
 
 use super::consumer::{Consumer, Toolkit};
 
@@ -82,5 +82,31 @@ fn a_kernel_where_no_module_can_stand_is_an_error_at_its_name_that_says_where_it
     let said = "a kernel comes with a module of its own, which ";
     assert_eq!(message.matches(&format!("{said}an `impl` block cannot hold")).count(), 2, "{message}");
     assert_eq!(message.matches(&format!("{said}a trait cannot hold")).count(), 1, "{message}");
+    assert_eq!(message.matches("error: ").count(), 4, "those three and cargo's: {message}");
+}
+
+#[test]
+fn a_function_that_stands_in_no_module_is_an_error_at_its_name_that_says_where_it_can() {
+    let Some(toolkit) = Toolkit::none("a_function_that_stands_in_no_module") else { return };
+    let program = "use autokernel::Matrix;
+        struct Layer;
+        impl Layer {
+            #[autokernel::function] fn associated(x: f32) -> f32 { x + 1.0 }
+        }
+        mod other {
+            #[autokernel::function] pub fn twice(x: f32) -> f32 { x + x }
+            #[autokernel::function] pub fn four_times(x: f32) -> f32 { twice(twice(x)) }
+        }
+        fn main() {
+            use other::four_times;
+            #[autokernel::function] fn local(x: f32) -> f32 { -x }
+            #[autokernel::rows] fn kernel(x: &Matrix<f32>, out: &mut Matrix<f32>) { out = local(x); }
+            let _ = (local(1.0), four_times(1.0), Layer::associated(1.0));
+        }";
+    let message = Consumer::new("misplaced-function", program).refused(&toolkit);
+    let said = "kernels import what they call from modules: move it out";
+    assert_eq!(message.matches(&format!("`associated` stands in an `impl` block, and {said}")).count(), 1, "{message}");
+    let of_local = format!("`local` stands in a function, and {said}");
+    assert_eq!(message.matches(&of_local).count(), 2, "where it stands and where it is called: {message}");
     assert_eq!(message.matches("error: ").count(), 4, "those three and cargo's: {message}");
 }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::block::Block;
 use super::error::BuildError;
 use super::input::Build;
-use super::scan::{self, Scanned};
+use super::scan::{self, Scanned, ScannedFunction};
+use crate::block::Block;
 use crate::function::{FunctionText, Functions};
 use crate::problem::Problem;
 
@@ -67,9 +67,13 @@ impl Build {
         let mut found = Vec::new();
         for file in self.files_of(root)? {
             let in_file = scan::functions_in(&file).map_err(BuildError::io(&file))?;
-            let seen = in_file.into_iter().filter(|(_, features)| is_seen(features));
+            let seen = in_file.into_iter().filter(|function| is_seen(&function.features));
             let name = file.strip_prefix(root).unwrap_or(&file).display().to_string();
-            found.extend(seen.map(|(text, _)| FunctionText { file: name.clone(), text }));
+            found.extend(seen.map(|ScannedFunction { text, inside, .. }| FunctionText {
+                file: name.clone(),
+                text,
+                inside,
+            }));
         }
         Ok(found)
     }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use autokernel_core::{LaunchPlan, Portfolio, Tuned};
 use serde::{Deserialize, Serialize};
 
-use super::block::Block;
 use crate::arch::Arch;
+use crate::block::Block;
 use crate::function::FunctionText;
 use crate::nvcc::PtxasReport;
 use crate::problem::Problem;

@@ -1,7 +1,6 @@
 //! The build-script entry: from a crate's attributes to compiled kernels and the manifest that the attributes read.
 
 mod archs;
-mod block;
 mod cache_folder;
 mod cudarc;
 mod declared;
@@ -26,7 +25,7 @@ use crate::nvcc::{COMPILE_ENV, Compiler, Nvcc, SEARCH_ENV};
 use crate::problem::Problem;
 use error::env;
 
-pub use block::Block;
+pub use crate::block::Block;
 pub use cache_folder::cache_folder;
 pub use declared::Declared;
 pub use error::BuildError;

@@ -15,7 +15,7 @@ use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use walkdir::{DirEntry, WalkDir};
 
-use super::block::Block;
+use crate::block::Block;
 use crate::function::{self, Functions};
 use crate::spec::{self, Kernels, Spec};
 
@@ -51,6 +51,16 @@ pub struct Scanned {
     pub inside: Option<Block>,
 }
 
+/// A function that bodies call.
+pub struct ScannedFunction {
+    /// What stands below the attribute.
+    pub text: String,
+    /// As those of [`Scanned`].
+    pub features: Vec<String>,
+    /// The block that it stands in, where that is no module.
+    pub inside: Option<Block>,
+}
+
 /// The kernels that `file` declares, whose bodies may call `functions`. A declaration that is wrong is left to the attribute,
 /// which reports it in place; a file that is not Rust is left to rustc.
 pub fn kernels_in(file: &Path, functions: &Functions) -> std::io::Result<Vec<Scanned>> {
@@ -66,16 +76,21 @@ fn kernels(marked: Marked, functions: &Functions) -> Vec<Scanned> {
     let below = below.iter().filter_map(|attribute| feature(&attribute.meta));
     let features: Vec<String> = features.into_iter().chain(below).collect();
     let specs = written.into_iter().chain(derived.into_iter().flatten());
+    let inside = inside.filter(|block| !block.holds_modules());
     specs.map(|spec| Scanned { spec, features: features.clone(), inside }).collect()
 }
 
-/// The texts of the functions in `file` that bodies may call, each with the features that it asks for.
-pub fn functions_in(file: &Path) -> std::io::Result<Vec<(String, Vec<String>)>> {
+/// The functions in `file` that bodies may call.
+pub fn functions_in(file: &Path) -> std::io::Result<Vec<ScannedFunction>> {
     let closed = [']', ')'].map(|close| format!("{}{close}", function::ATTRIBUTE));
     let found = marked_in(file, |text| closed.iter().any(|marked| text.contains(marked)))?;
     let found = found.into_iter().filter(|marked| matches!(marked.mark, Mark::Function));
     Ok(found
-        .map(|Marked { item, features, .. }| (item.to_string(), [features, features_below(&item)].concat()))
+        .map(|Marked { item, features, inside, .. }| ScannedFunction {
+            text: item.to_string(),
+            features: [features, features_below(&item)].concat(),
+            inside,
+        })
         .collect())
 }
 
@@ -140,7 +155,8 @@ fn collect(tokens: TokenStream, inside: Option<Block>, found: &mut Vec<Marked>) 
         } else {
             features.clear();
             let is_block = group.delimiter() == Delimiter::Brace;
-            let opened = if is_block { Block::opened_by(&tokens[first_of_item..at]) } else { None };
+            let header = &tokens[first_of_item..at];
+            let opened = if is_block { Block::opened_by(header, inside) } else { Block::around_others(inside) };
             collect(group.stream(), opened, found);
             if is_block {
                 first_of_item = at + 1;
@@ -269,12 +285,28 @@ mod tests {
         let file = folder.path().join("functions.rs");
         std::fs::write(&file, source).unwrap();
         let found = functions_in(&file).unwrap();
-        let named =
-            |name: &str| found.iter().find(|(text, _)| text.contains(name)).map(|(_, features)| features.concat());
+        let named = |name: &str| found.iter().find(|it| it.text.contains(name)).map(|found| found.features.concat());
         assert_eq!(
             ["one", "two", "three", "four"].map(named),
             [Some(""), Some("ab"), Some(""), None].map(|it| it.map(String::from))
         );
+    }
+
+    #[test]
+    fn functions_of_bodies_are_told_apart_by_the_blocks_that_they_stand_in() {
+        let function = |name: &str| format!("#[autokernel::function] fn {name}(x: f32) -> f32 {{ x }}");
+        let source = format!(
+            "{} mod inner {{ {} }} impl S {{ {} fn f() {{ if a {{ run(|| {{ {} }}) }} mod inner {{ {} }} }} }}",
+            function("top"),
+            function("nested"),
+            function("method"),
+            function("local"),
+            function("in_a_local_module")
+        );
+        let mut found = Vec::new();
+        collect(source.parse().unwrap(), None, &mut found);
+        let inside: Vec<Option<Block>> = found.iter().map(|marked| marked.inside).collect();
+        assert_eq!(inside, [None, None, Some(Block::Impl), Some(Block::Function), None]);
     }
 
     #[test]

@@ -4,12 +4,15 @@ use quote::quote;
 use syn::{Ident, Result};
 
 use super::*;
+use crate::block::Block;
 use crate::translate::check_function;
 use crate::twin::function_items;
 
 fn functions(texts: &[(&str, &str)]) -> Functions {
-    let texts: Vec<FunctionText> =
-        texts.iter().map(|(file, text)| FunctionText { file: (*file).to_owned(), text: (*text).to_owned() }).collect();
+    let texts: Vec<FunctionText> = texts
+        .iter()
+        .map(|(file, text)| FunctionText { file: (*file).to_owned(), text: (*text).to_owned(), inside: None })
+        .collect();
     Functions::new(&texts)
 }
 
@@ -77,6 +80,25 @@ fn a_call_that_has_no_meaning_is_an_error_that_says_what_has() {
         assert!(message.contains(expected), "{body}: {message}");
     }
     assert_eq!(steps("out = same(x);", &functions).unwrap(), "same_x = x; out = same_x", "the same text twice is one");
+}
+
+#[test]
+fn a_function_that_stands_in_no_module_is_refused_where_it_stands_and_where_it_is_called() {
+    let text = |text: &str, inside| FunctionText { file: "a.rs".to_owned(), text: text.to_owned(), inside };
+    let (local, twice) = ("fn local(x: f32) -> f32 { -x }", "fn twice(x: f32) -> f32 { x + x }");
+    let functions = Functions::new(&[
+        text(local, Some(Block::Function)),
+        text(twice, Some(Block::Impl)),
+        text(twice, None),
+        text("fn local_too(x: f32) -> f32 { x }", None),
+        text("fn local_too(x: f32) -> f32 { -x }", Some(Block::Function)),
+    ]);
+    let place = |text: &str| functions.check_place(&Function::parse(text.parse().unwrap()).unwrap());
+    for error in [place(local).unwrap_err(), functions.find(&named("local")).unwrap().err().unwrap()] {
+        assert!(error.to_string().contains("`local` stands in a function, and kernels import"), "{error}");
+    }
+    place(twice).expect("the same stands in a module");
+    assert_eq!(steps("out = local_too(x) + y;", &functions).unwrap(), "local_too_x = x; out = (local_too_x + y)");
 }
 
 #[test]

@@ -15,7 +15,7 @@ const UP: &str = "pub fn up<T>(x: &Matrix<T>, w: &Matrix<T>, bias: &Row<f32>, h:
 fn kernels(arguments: &str, function: &str) -> syn::Result<Kernels> {
     let [arguments, function] = [arguments, function].map(|text| text.parse().unwrap());
     let text = "fn squashed(x: f32, limit: f32) -> f32 { limit * (x / limit).tanh() }".to_owned();
-    let functions = [FunctionText { file: "lib.rs".to_owned(), text }];
+    let functions = [FunctionText { file: "lib.rs".to_owned(), text, inside: None }];
     Spec::parse_kernels(attribute("fused_matmul").unwrap(), arguments, function, &Functions::new(&functions))
 }
 
