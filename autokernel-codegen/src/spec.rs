@@ -4,6 +4,7 @@
 mod arguments;
 mod backward;
 mod body;
+mod held;
 mod nodes;
 mod overwritten;
 mod parameter;
@@ -232,6 +233,7 @@ impl<'a> Written<'a> {
         let function = parse_function(attribute, item).and_then(|function| {
             refuse_modifiers(&function.sig)?;
             refuse_conditions(&function.sig, function.body.as_ref())?;
+            held::refuse_names(&function.sig, function.body.as_ref())?;
             Ok(function)
         });
         let ((lists, settings), mut function) = both(settings, function)?;

@@ -57,6 +57,33 @@ fn what_is_too_large_is_told_apart_from_what_is_wrong() {
 }
 
 #[test]
+fn a_name_that_the_module_beside_a_kernel_holds_is_refused_where_it_is_bound_and_no_other_is() {
+    let rows = |types: &str, parameters: &str, body: &str| {
+        let lists = if types.is_empty() { "" } else { "Types = [f32]" };
+        read("rows", lists, &format!("fn f{types}(x: &Matrix<f32>, {parameters}) {{ {body} }}"))
+    };
+    let out = "out: &mut Matrix<f32>";
+    for kernel in [
+        rows("", &format!("KERNEL: f32, {out}"), "out = x * KERNEL;"),
+        rows("", &format!("r#KERNEL: &Row<f32>, {out}"), "out = x;"),
+        rows("", out, "let KERNEL = x + 1.0; out = KERNEL;"),
+        declared("fn f(a: &Matrix<bf16>, KERNEL: &Matrix<bf16>, out: &mut Matrix<bf16>);"),
+    ] {
+        refused(
+            kernel,
+            "`KERNEL` is the kernel itself in the module that comes with the function; give this another name",
+        );
+    }
+    refused(rows("<Types>", "out: &mut Matrix<Types>", "out = x;"), "`Types` is the trait of its types");
+    let others = rows(
+        "",
+        &format!("launch: f32, row: &Row<f32>, Types: &Column<f32>, {out}"),
+        "out = x * launch + row - Types;",
+    );
+    assert_eq!(others.unwrap().parameters.len(), 5);
+}
+
+#[test]
 fn a_setting_that_cannot_be_is_refused_with_what_can() {
     for (arguments, expected) in [
         ("relu, n = 0", "a literal from 1 to 2147483647"),
