@@ -15,6 +15,7 @@ mod fetched;
 pub mod files;
 mod folded;
 pub mod function;
+mod groups;
 pub mod headers;
 mod made_scales;
 mod mistakes;

@@ -25,6 +25,7 @@ use syn::{Error, Ident, Result, Token};
 
 use crate::conditions::refuse_conditions;
 use crate::function::{Called, Functions, calls_in};
+use crate::groups;
 use crate::problem::Problem;
 use backward::{Asked, Derived, Forward, Source};
 use nodes::Nodes;
@@ -326,9 +327,10 @@ fn both<A, B>(left: Result<A>, right: Result<B>) -> Result<(A, B)> {
 
 fn parse_function(attribute: &Attribute, item: TokenStream) -> Result<Function> {
     let example = attribute.example;
-    let Ok(function) = syn::parse2::<Function>(item.clone()) else {
+    let Ok(mut function) = syn::parse2::<Function>(item.clone()) else {
         return Err(Error::new_spanned(item, format!("this attribute belongs on a function: `{example}`")));
     };
+    groups::open(&mut function.sig, function.body.as_mut());
     match (attribute.form, &function.body) {
         (Form::Bodyless, Some(body)) => {
             let message = format!("the body is generated; declare the kernel without a body: `{example}`");

@@ -6,6 +6,7 @@ mod function;
 mod indices;
 mod literals;
 mod partners;
+mod places;
 mod score;
 
 use autokernel_core::Role;
@@ -37,6 +38,7 @@ pub use self::score::rust_function as score_function;
 /// A statement that no body holds.
 pub fn rust_function(block: &syn::Block, body: &Body, called: &[Called]) -> Result<TokenStream> {
     let mut block = literals::typed(block);
+    places::beside_generated(&mut block, body.operands.iter().map(|operand| operand.name.as_str()));
     let mut indices = Indices::default();
     indices.visit_block_mut(&mut block);
     Fetches(body).visit_block_mut(&mut block);

@@ -77,8 +77,9 @@ fn find_plan(spec: &Spec, manifest: &Manifest) -> Result<Plan> {
             name.span(),
             format!(
                 "the build script did not see this kernel ({}). It looks for `#[autokernel::…]`, under that name, in \
-                 the files below src, tests, benches and examples: write the declaration there, not through a macro or \
-                 a renamed import. For a file elsewhere, name all folders: \
+                 the files below src, tests, benches and examples: write the declaration there, not through a macro (of \
+                 several types the attribute lists each: `T = [bf16, f16]`) or a renamed import. For a file elsewhere, \
+                 name all folders: \
                  `Build::new().source(\"src\").source(\"elsewhere.rs\")`. If the folder is new, touch build.rs",
                 spec.problem
             ),

@@ -33,6 +33,20 @@ const PROGRAM: &str = r#"
         pub(super) fn plain<Element, Out>(x: &Matrix<Element>, w: &Matrix<Element>, out: &mut Matrix<Out>);
     }
 
+    /// What fills in types and values of a declaration, whose attribute stands where it is called.
+    macro_rules! filled_in {
+        ($(#[$attribute:meta])* fn $name:ident($x:ident: &Matrix<$type:ty>, $out:ident: $written:ty) {
+            $output:ident = $value:expr;
+        }) => {
+            $(#[$attribute])*
+            fn $name($x: &Matrix<$type>, $out: $written) { $output = $value; }
+        };
+    }
+    filled_in! {
+        #[autokernel::rows]
+        fn filled(x: &Matrix<f32>, out: &mut Matrix<f32>) { out = x + 1.0; }
+    }
+
     fn main() -> autokernel::Result<()> {
         let device = Device::cpu();
         CALLS
@@ -52,6 +66,9 @@ fn a_declaration_for_several_types_is_called_with_any_of_them() {
         let mut out = Matrix::<f32>::zeros(&device, 1, 2)?;
         scale::launch(short.view(), weight.view(), 2.0, out.view_mut())?;
         println!("{:?} {:?}", narrow.to_vec()?, out.to_vec()?);
+        let mut more = Matrix::<f32>::zeros(&device, 1, 2)?;
+        filled(&wide, &mut more)?;
+        println!("{:?}", more.to_vec()?);
 
         let x = Matrix::from_slice(&device, &[1.0, -2.0].map(f16::from_f32), 1, 2)?;
         let mut sum = Matrix::<f16>::zeros(&device, 1, 1)?;
@@ -70,7 +87,7 @@ fn a_declaration_for_several_types_is_called_with_any_of_them() {
     "#;
     let printed = Consumer::new("typed", &PROGRAM.replace("CALLS", calls)).run(&toolkit);
     let names = r#"["scale<f32, f16>", "linear<bf16>", "plain<f16, f32>"]"#;
-    assert_eq!(printed, format!("[1.0, -6.0] [2.0, -12.0]\n[5.0] [5.0] 0\n{names}\n"));
+    assert_eq!(printed, format!("[1.0, -6.0] [2.0, -12.0]\n[2.0, 4.0]\n[5.0] [5.0] 0\n{names}\n"));
 }
 
 #[test]

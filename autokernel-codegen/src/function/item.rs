@@ -6,6 +6,7 @@ use syn::spanned::Spanned;
 use syn::{Error, Ident, Result};
 
 use crate::conditions::refuse_conditions;
+use crate::groups;
 use crate::mistakes::Mistakes;
 use crate::names;
 use crate::words::{expect_f32, is_intrinsic, refuse_count, refuse_intrinsic};
@@ -29,7 +30,8 @@ impl Function {
     pub fn parse(item: TokenStream) -> Result<Self> {
         let not_a_function =
             |_| Error::new_spanned(&item, format!("this attribute belongs on a function: `{EXAMPLE}`"));
-        let function: syn::ItemFn = syn::parse2(item.clone()).map_err(not_a_function)?;
+        let mut function: syn::ItemFn = syn::parse2(item.clone()).map_err(not_a_function)?;
+        groups::open(&mut function.sig, Some(&mut function.block));
         let mut mistakes = Mistakes::default();
         mistakes.note(check_form(&function.sig));
         mistakes.note(refuse_conditions(&function.sig, Some(&function.block)));

@@ -5,7 +5,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::{Error, Ident, Result};
 
-use super::{literals, own_function};
+use super::{literals, own_function, places};
 use crate::function::Called;
 use crate::names::imports;
 
@@ -14,7 +14,8 @@ use crate::names::imports;
 /// # Errors
 /// A statement that no body holds.
 pub fn rust_function(block: &syn::Block, operands: &[Ident], called: &[Called]) -> Result<TokenStream> {
-    let block = literals::typed(block);
+    let mut block = literals::typed(block);
+    places::beside_generated(&mut block, NAMES.iter().copied());
     let names = NAMES.iter().map(|name| Ident::new(name, Span::call_site()));
     let parameters = names.chain(operands.iter().cloned());
     let (imports, own) = (imports(&block), called.iter().map(own_function));
