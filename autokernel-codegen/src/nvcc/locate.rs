@@ -40,6 +40,14 @@ pub enum LocateError {
     /// `AUTOKERNEL_NVCC` points nowhere.
     #[error("AUTOKERNEL_NVCC is `{}`, and there is no such file; correct it or unset it", .0.display())]
     BadOverride(PathBuf),
+    /// `AUTOKERNEL_NVCC` names a folder.
+    #[error("AUTOKERNEL_NVCC is the folder `{}`; name the program itself: AUTOKERNEL_NVCC={}", .folder.display(), .program.display())]
+    FolderOverride {
+        /// What it names.
+        folder: PathBuf,
+        /// The program in that folder, or where it would be in a toolkit's.
+        program: PathBuf,
+    },
     /// It knows no tensor maps and no `sm_90a`.
     #[error(
         "{} is nvcc {version}, and autokernel's kernels need {OLDEST} or later; install a newer CUDA toolkit, or run \
@@ -78,11 +86,7 @@ impl Nvcc {
     /// There is none, or none that is new enough, or it does not run.
     pub fn locate(start: &Path, cache: &Path) -> Result<Nvcc, LocateError> {
         if let Some(chosen) = std::env::var_os("AUTOKERNEL_NVCC").filter(|value| !value.is_empty()) {
-            let chosen = PathBuf::from(chosen);
-            if !chosen.is_file() {
-                return Err(LocateError::BadOverride(chosen));
-            }
-            return identify(chosen, cache)?.if_new_enough();
+            return identify(program_at(PathBuf::from(chosen))?, cache)?.if_new_enough();
         }
         let mut missing = LocateError::NotFound;
         for path in candidates(start).into_iter().filter(|path| path.is_file()) {
@@ -114,6 +118,19 @@ impl Nvcc {
         }
         Err(LocateError::TooOld { path: self.path, version: self.version })
     }
+}
+
+/// What `AUTOKERNEL_NVCC` names, if it is a program.
+fn program_at(chosen: PathBuf) -> Result<PathBuf, LocateError> {
+    if chosen.is_file() {
+        return Ok(chosen);
+    }
+    if !chosen.is_dir() {
+        return Err(LocateError::BadOverride(chosen));
+    }
+    let [inside, in_bin] = [chosen.join(program()), chosen.join("bin").join(program())];
+    let program = if inside.is_file() { inside } else { in_bin };
+    Err(LocateError::FolderOverride { folder: chosen, program })
 }
 
 fn program() -> String {
@@ -184,6 +201,26 @@ mod tests {
         let text = "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release 13.0, V13.0.88\nBuild x\n";
         assert_eq!(parse_version(text).as_deref(), Some("13.0.88"));
         assert_eq!(parse_version("command not found"), None);
+    }
+
+    #[test]
+    fn a_chosen_folder_is_refused_with_the_path_of_the_program_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, bin) = (folder.path(), folder.path().join("bin"));
+        std::fs::create_dir(&bin).unwrap();
+        let nvcc = bin.join(program());
+        std::fs::write(&nvcc, "").unwrap();
+        for chosen in [root, &bin] {
+            let said = program_at(chosen.to_owned()).unwrap_err().to_string();
+            let expected = format!(
+                "is the folder `{}`; name the program itself: AUTOKERNEL_NVCC={}",
+                chosen.display(),
+                nvcc.display()
+            );
+            assert!(said.contains(&expected), "{said}");
+        }
+        assert_eq!(program_at(nvcc.clone()).unwrap(), nvcc);
+        assert!(matches!(program_at(root.join("missing")), Err(LocateError::BadOverride(_))));
     }
 
     #[test]
