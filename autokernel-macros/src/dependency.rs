@@ -35,7 +35,8 @@ fn with_name(tokens: TokenStream, name: &str) -> TokenStream {
         before = before.then(&token);
         match token {
             TokenTree::Ident(ident) if begins && ident == LIBRARY => Ident::new(name, ident.span()).into(),
-            TokenTree::Group(group) => {
+            // One that is made anew has lost where its delimiters stand, and with that rustc's messages their places.
+            TokenTree::Group(group) if mentions_library(group.stream()) => {
                 let mut inner = Group::new(group.delimiter(), with_name(group.stream(), name));
                 inner.set_span(group.span());
                 inner.into()
@@ -44,6 +45,14 @@ fn with_name(tokens: TokenStream, name: &str) -> TokenStream {
         }
     });
     renamed.collect()
+}
+
+fn mentions_library(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == LIBRARY,
+        TokenTree::Group(group) => mentions_library(group.stream()),
+        _ => false,
+    })
 }
 
 /// What stands before a token, as far as it decides whether a path begins.

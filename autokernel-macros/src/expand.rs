@@ -5,16 +5,22 @@ use autokernel_codegen::function::Functions;
 use autokernel_codegen::problem::Problem;
 use autokernel_codegen::spec::{self, Function, Kernels, Spec};
 use proc_macro2::{Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, Error, Result};
+use syn::{Attribute, Error, Result, parse_quote};
 
 use crate::names::Names;
 use crate::parts::Parts;
+use crate::unread::Unread;
 use crate::{attention, docs, editor, fused, kernels, packing, product, routing, rows};
 
 /// The generated items; on a mistake its error and a stub, so that the rest of the crate stays quiet.
 pub fn expand(attribute: &str, arguments: TokenStream, item: TokenStream) -> TokenStream {
+    if let Some(mut unread) = Unread::of(&item) {
+        let output = output(&unread.signature);
+        unread.signature.output = parse_quote!(#output);
+        return unread.into_token_stream();
+    }
     let mut stub = stub(&item);
     if editor::asks() {
         stub.extend(editor::sketch(&item));

@@ -4,11 +4,16 @@ use autokernel_codegen::build::Manifest;
 use autokernel_codegen::function::{Function, Functions};
 use autokernel_codegen::{check_function, function_items};
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens, quote};
 use syn::{Error, Result};
+
+use crate::unread::Unread;
 
 /// The function and its fingerprint; on a mistake its error and the function as it is.
 pub fn expand(arguments: &TokenStream, item: TokenStream) -> TokenStream {
+    if let Some(unread) = Unread::of(&item) {
+        return unread.into_token_stream();
+    }
     checked(arguments, &item).unwrap_or_else(|error| {
         let error = error.into_compile_error();
         quote!(#error #item)

@@ -16,6 +16,7 @@ mod parts;
 mod product;
 mod routing;
 mod rows;
+mod unread;
 
 use proc_macro::TokenStream;
 
