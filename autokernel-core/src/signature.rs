@@ -22,6 +22,9 @@ pub struct Signature {
     /// What operands of whole numbers may hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub numbers: Vec<Numbers>,
+    /// What the attribute calls the sizes of dimensions, by their numbers, where that is not the dimension's name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<(u8, String)>,
 }
 
 /// An axis of an operand along which an element stands for several indices of the dimension: of numbers of 4 bits there are two in a
@@ -148,6 +151,12 @@ impl Signature {
             (dim, size.checked_next_multiple_of(granule).unwrap_or(size))
         };
         Extents::collect(extents.iter().enumerate().map(whole)).unwrap_or(*extents)
+    }
+
+    /// What the attribute calls the size of dimension `number`.
+    pub fn setting(&self, number: usize) -> Option<&str> {
+        let other = self.settings.iter().find(|(of, _)| usize::from(*of) == number);
+        other.map(|(_, setting)| setting.as_str()).or_else(|| Some(self.dims.get(number)?.name.as_str()))
     }
 
     /// The operands that are read.

@@ -107,7 +107,7 @@ pub enum Error {
     /// A dimension has another size than the one that was compiled in.
     #[error(
         "kernel `{kernel}` was compiled for {dim} = {known}, not {given}. \
-         Launch it with {dim} = {known}, or declare a kernel for {given}; the attribute of a product may leave sizes out"
+         Launch it with {dim} = {known}, or declare a kernel with `{setting} = {given}` in its attribute; that of a product may leave sizes out"
     )]
     KnownDimension {
         /// The kernel's name.
@@ -118,6 +118,8 @@ pub enum Error {
         known: u32,
         /// The size that was given.
         given: u32,
+        /// What the attribute calls it.
+        setting: String,
     },
 
     /// Extents of other dimensions than the kernel's.

@@ -110,9 +110,23 @@ fn another_n_or_k_than_the_compiled_one_is_refused_with_both() {
     assert!(matches!(&error, Error::KnownDimension { dim, known: 8, given: 7, .. } if dim == "n"), "{error:?}");
     let error = known.launch(&zeros(3, 5), &zeros(5, 8), &mut zeros(3, 8)).unwrap_err();
     let told = error.to_string();
-    assert!(told.contains("compiled for k = 4, not 5") && told.contains("declare a kernel for 5"), "{told}");
+    assert!(told.contains("compiled for k = 4, not 5") && told.contains("declare a kernel with `k = 5`"), "{told}");
     assert!(matches!(known.plan(&CPU, matmul::extents(1, 8, 5)), Err(Error::KnownDimension { .. })));
     assert!(matches!(known.prepare(&CPU, matmul::extents(1, 9, 4)), Err(Error::KnownDimension { .. })));
+}
+
+#[test]
+fn a_dimension_that_the_attribute_calls_otherwise_is_refused_with_the_name_of_its_setting() {
+    let mut signature = product(Dtype::F32, Dtype::F32, matmul::Layout::Nn);
+    signature.dims[2].known = Some(64);
+    signature.settings = vec![(2, "head_dim".to_owned())];
+    // SAFETY: there are no images.
+    let known: Kernel<f32, f32> = unsafe { Kernel::from_descriptor(cpu_only(signature), PLAIN) };
+    let told = known.launch(&zeros(3, 80), &zeros(80, 8), &mut zeros(3, 8)).unwrap_err().to_string();
+    assert!(
+        told.contains("compiled for k = 64, not 80") && told.contains("with `head_dim = 80` in its attribute"),
+        "{told}"
+    );
 }
 
 #[test]

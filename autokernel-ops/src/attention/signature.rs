@@ -104,8 +104,10 @@ pub fn signature(problem: &Problem) -> Signature {
     };
     let known = [None, None, None, None, page, Some(problem.head_dim), Some(problem.value_dim)];
     let dims = DIMS.into_iter().zip(known).map(|(name, known)| Dimension { name, known });
-    let numbers = numbers(problem);
-    Signature { dims: dims.collect(), operands, multiples: vec![(HEADS, GROUPS)], numbers, ..Signature::default() }
+    let settings = [(KEYS, "page"), (DIM, "head_dim"), (VALUES, "value_dim")];
+    let settings = settings.map(|(dim, setting)| (dim, setting.to_owned())).to_vec();
+    let (multiples, numbers) = (vec![(HEADS, GROUPS)], numbers(problem));
+    Signature { dims: dims.collect(), operands, multiples, numbers, settings, ..Signature::default() }
 }
 
 /// What says where sequences are; a table last, as lengths that are too large would say that all of its pages are read.

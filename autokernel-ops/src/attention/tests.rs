@@ -102,7 +102,9 @@ fn packed_queries_on_keys_in_pages_are_as_golden_and_a_copy_brings_what_pages_an
         ("log_sum_exp", &[1, 3]),
     ];
     assert_eq!(names, expected.map(|(name, axes)| (name.to_owned(), axes.to_vec())));
-    assert_eq!(paged().signature().dims[4].known, Some(48), "keys of a page");
+    let signature = paged().signature();
+    assert_eq!(signature.dims[4].known, Some(48), "keys of a page");
+    assert_eq!([3, 4, 5, 6].map(|dim| signature.setting(dim).unwrap()), ["queries", "page", "head_dim", "value_dim"]);
 }
 
 /// `score = cap * (score * scale / cap).tanh() + slope * (key - query);`

@@ -125,10 +125,11 @@ pub(crate) fn check_extents(kernel: &str, signature: &Signature, given: &Extents
 
 /// Refuses another size of a dimension than the one that was compiled in.
 fn check_known(kernel: &str, signature: &Signature, extents: &Extents) -> Result<()> {
-    for (dimension, given) in signature.dims.iter().zip(extents.sizes()) {
+    for (number, (dimension, given)) in signature.dims.iter().zip(extents.sizes()).enumerate() {
         if let Some(known) = dimension.known.filter(|&known| known != given) {
-            let dim = dimension.name.to_string();
-            return Err(Error::KnownDimension { kernel: kernel.to_owned(), dim, known, given });
+            let (kernel, dim) = (kernel.to_owned(), dimension.name.to_string());
+            let setting = signature.setting(number).unwrap_or(&dim).to_owned();
+            return Err(Error::KnownDimension { kernel, dim, known, given, setting });
         }
     }
     Ok(())
