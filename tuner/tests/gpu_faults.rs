@@ -260,7 +260,7 @@ fn a_final_is_journaled_and_the_same_schedules_meet_again_only_if_asked() {
 }
 
 #[test]
-fn an_entry_that_holds_its_place_with_other_kernels_is_measured_anew_and_no_longer_stale() {
+fn an_entry_that_holds_its_place_with_other_kernels_is_measured_anew_and_has_their_sources() {
     let machine = Machine::new("");
     assert_finished(&run(&machine, &["--write"]));
     let in_use = machine.path("best_config.json");

@@ -23,7 +23,7 @@ pub fn kept(outcome: &Outcome, target: &Target, about: &About) -> Option<Entry> 
 }
 
 /// The entry that `target` has already, as the final measured it: if it held its place in rounds under load elsewhere
-/// than where it won it, on another GPU or with another driver, compiler or kernel. Otherwise it would go on as stale.
+/// than where it won it, on another GPU or with another driver, compiler or kernel. Otherwise its time would stay one of those.
 pub fn confirmed(outcome: &Outcome, target: &Target, about: &About) -> Option<Entry> {
     let Outcome { incumbent, incumbent_time, verdict, .. } = outcome;
     let known = incumbent.provenance.as_ref().filter(|_| !verdict.promoted)?;

@@ -13,7 +13,8 @@ use crate::environment::kernel_sources;
 use crate::outcome::Measurement;
 use crate::replay::{Library, RecordedShape};
 
-/// Whether the CUDA files are those that the entry was measured with.
+/// Whether the CUDA files are those that the entry was measured with. That they have changed is no finding: the entry is built and
+/// checked as before, and whether another schedule wins now, a measurement alone can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sources {
@@ -50,8 +51,6 @@ impl fmt::Display for Sources {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "finding", rename_all = "snake_case")]
 pub enum Finding {
-    /// The kernels' CUDA files have changed since it was measured.
-    SourcesChanged,
     /// nvcc here has another major version.
     OtherNvcc {
         /// The version it was measured with.
@@ -73,7 +72,6 @@ pub enum Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Finding::SourcesChanged => f.write_str("the kernels have changed since it was measured"),
             Finding::OtherNvcc { measured, here } => write!(f, "measured with nvcc {measured}, here is {here}"),
             Finding::SlowerThanBorrowed { from, class, gain_pct } => {
                 write!(f, "the schedule of {} at {from} takes {gain_pct:.1} % less by the recorded times", class.slug())
@@ -85,9 +83,6 @@ impl fmt::Display for Finding {
 /// What speaks against `entry`.
 pub fn findings(entry: &Entry, config: &Config, library: &Library, here: &Here) -> Vec<Finding> {
     let mut findings = Vec::new();
-    if Sources::of(entry) == Sources::Changed {
-        findings.push(Finding::SourcesChanged);
-    }
     let measured = &entry.provenance.nvcc;
     if let Some(here) = here.nvcc.as_ref().filter(|here| major(here) != major(measured)) {
         findings.push(Finding::OtherNvcc { measured: measured.clone(), here: here.clone() });

@@ -35,7 +35,7 @@ pub struct Row {
     pub age_days: Option<i32>,
     /// Whether the CUDA files are still those it was measured with.
     pub sources: Sources,
-    /// Whether something speaks against it.
+    /// Whether it should be tuned again: something speaks against it.
     pub stale: bool,
     /// What speaks against it.
     pub findings: Vec<Finding>,

@@ -24,8 +24,16 @@ impl fmt::Display for Listing {
             writeln!(f, "no entry passes the filters")?;
         }
         let stale = self.entries.iter().filter(|row| row.stale).count();
-        let unknown = self.entries.iter().filter(|row| row.sources == Sources::Unknown).count();
-        writeln!(f, "\n{} entries, {stale} stale, {unknown} of unknown kernel sources", self.entries.len())?;
+        writeln!(f, "\n{} entries, {stale} stale", self.entries.len())?;
+        let of = |sources: Sources| self.entries.iter().filter(|row| row.sources == sources).count();
+        let (changed, unknown) = (of(Sources::Changed), of(Sources::Unknown));
+        if changed + unknown > 0 {
+            writeln!(
+                f,
+                "{changed} were timed with other CUDA files than this build's, {unknown} with unknown ones: they serve as before, and only a \
+                 measurement tells whether their times hold"
+            )?;
+        }
         if let Some(row) = self.entries.iter().find(|row| row.stale) {
             let command = command(&row.problem.slug(), &row.shape.to_string());
             writeln!(f, "next: on the {}, {command} --fresh --write", row.provenance.gpu)?;

@@ -110,7 +110,7 @@ fn a_doctor_never_prints_the_key() {
 }
 
 #[test]
-fn show_marks_an_entry_stale_when_the_kernels_changed_and_unknown_when_it_does_not_say() {
+fn show_says_which_times_are_of_other_kernels_and_calls_no_entry_stale_for_that() {
     let tuner = tuned();
     let path = tuner.folder().join("best_config.json");
     let mut config = Config::load(&path).unwrap();
@@ -122,11 +122,28 @@ fn show_marks_an_entry_stale_when_the_kernels_changed_and_unknown_when_it_does_n
         entries.iter().find(|entry| entry["sources"] == sources).cloned().unwrap()
     };
     // The made-up space says `none`, which no build has.
-    assert_eq!(of("changed")["stale"], true);
-    assert_eq!(of("changed")["findings"][0]["finding"], "sources_changed");
-    let unknown = of("unknown");
-    let findings = unknown["findings"].as_array().unwrap();
-    assert!(findings.iter().all(|finding| finding["finding"] != "sources_changed"), "{unknown}");
+    for row in [of("changed"), of("unknown")] {
+        let findings = row["findings"].as_array().unwrap();
+        assert!(findings.iter().all(|finding| finding["finding"] == "other_nvcc"), "{row}");
+        assert_eq!(row["stale"], !findings.is_empty());
+    }
+    let said = text(&tuner.sub(&["show", "--spaces", "spaces"]).stdout);
+    let changed = listing["entries"].as_array().unwrap().len() - 1;
+    let expected = format!("{changed} were timed with other CUDA files than this build's, 1 with unknown ones");
+    assert!(said.contains(&expected), "{said}");
+}
+
+#[test]
+fn show_calls_no_entry_that_is_shipped_stale_but_for_another_nvcc() {
+    let tuner = Tuner::without_spaces();
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../best_config.json");
+    let listing = json(&tuner.sub(&["show", "--config", shipped, "--json"]));
+    let entries = listing["entries"].as_array().unwrap();
+    assert!(!entries.is_empty());
+    for entry in entries {
+        let findings = entry["findings"].as_array().unwrap();
+        assert!(findings.iter().all(|finding| finding["finding"] == "other_nvcc"), "{entry}");
+    }
 }
 
 #[test]
