@@ -221,7 +221,7 @@ pub const MUTANTS: &[Mutant] = &[
     caught("an access takes 16 bytes where rows have 4", On::Sm80, COPY80, "if (alignment % (kChunkBytes / kElementBytes) == 0) return Access::kVector;", "if (alignment % (kWordBytes / kElementBytes) == 0) return Access::kVector;"),
     // ---- two products in one kernel: with one, none of these lines is compiled or makes a difference ----
     caught("the second product is that of the first factor again", On::Gated, PRODUCER, "args.b2_map, origin.b2(), shared.second_b", "args.b_map, origin.b(), shared.second_b"),
-    caught("both second factors are loaded to one place", On::Gated, PRODUCER, "origin.b2(), shared.second_b(cursor.stage)", "origin.b2(), shared.b(cursor.stage)"),
+    caught("both second factors are loaded to one place", On::Gated, PRODUCER, "origin.b2(), shared.second_b(stage)", "origin.b2(), shared.b(stage)"),
     caught("the body takes the first sum twice", On::Gated, MAINLOOP, "return sums.blocks[block] + G::kWidthOfOne / 2;", "return sums.blocks[block];"),
     caught("the sums of both products are stored", On::Gated, EPILOGUE, "if constexpr (kFirst + kChunk < G::kWidthOfOne) {", "if constexpr (kFirst + kChunk < G::kWidth) {"),
     caught("the second product's blocks follow the first one's at once", On::GatedSwapped, MAINLOOP, "kProductStep = G::kColumns * kSwizzleBytes >> kUnitShift", "kProductStep = G::kColumns / 2 * kSwizzleBytes >> kUnitShift"),

@@ -139,10 +139,7 @@ __device__ __forceinline__ void produce(const Args& args,
       }
       ptx::mbarrier_arrive_expect_bytes(full, G::kStageBytes + (brings_scales ? scales::kRowsBytes<G> : 0));
       load_a<G>(args.a_map, origin.a(), shared.a(stage), full, origin.m, k, walk.n_in_cluster);
-      load_b<G>(args.b_map, origin.b(), shared.b(stage), full, origin.n, k, walk.m_in_cluster);
-      if constexpr (kProducts == 2) {
-        load_b<G>(args.b2_map, origin.b2(), shared.second_b(stage), full, origin.n, k, walk.m_in_cluster);
-      }
+      load_second_factors<G>(args, shared, origin, walk, stage, k);
       // Each CTA of a cluster loads its own: they are few.
       if (brings_scales) {
         scales::RowsOf<Args>::matrix(args, origin).load(args.a_scales_map, slot.of_rows(), full, four, origin.m);

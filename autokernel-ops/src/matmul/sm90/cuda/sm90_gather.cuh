@@ -142,10 +142,7 @@ __device__ __forceinline__ void produce(const Args& args,
       if (threadIdx.x == cursor.stage % kWarpsPerWarpgroup * kWarpSize) {
         ptx::mbarrier_arrive_expect_bytes(full, G::kBBytes);
         const int k = block * G::kTileK;
-        load_b<G>(args.b_map, origin.b(), shared.b(cursor.stage), full, origin.n, k, walk.m_in_cluster);
-        if constexpr (kProducts == 2) {
-          load_b<G>(args.b2_map, origin.b2(), shared.second_b(cursor.stage), full, origin.n, k, walk.m_in_cluster);
-        }
+        load_second_factors<G>(args, shared, origin, walk, cursor.stage, k);
       }
       __syncwarp();  // rows are told from lane to lane
       a.copy(shared.a(cursor.stage), int64_t{block} * kSwizzleBytes);

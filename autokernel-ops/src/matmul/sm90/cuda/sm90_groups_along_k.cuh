@@ -65,10 +65,7 @@ __device__ __forceinline__ void produce(const Args& args, const SharedLayout<G>&
       acquire_stage(shared, cursor);
       const uint32_t full = shared.full(cursor.stage);
       load_a<G>(args.a_map, origin.a(), shared.a(cursor.stage), full, origin.m, k, walk.n_in_cluster);
-      load_b<G>(args.b_map, origin.b(), shared.b(cursor.stage), full, origin.n, k, walk.m_in_cluster);
-      if constexpr (G::kProducts == 2) {
-        load_b<G>(args.b2_map, origin.b2(), shared.second_b(cursor.stage), full, origin.n, k, walk.m_in_cluster);
-      }
+      load_second_factors<G>(args, shared, origin, walk, cursor.stage, k);
       k += block == 0 ? k_blocks.count.rows : G::kTileK;
       cursor.advance();
     }

@@ -55,6 +55,17 @@ __device__ __forceinline__ void load_b(const TensorMap& map, Matrix matrix, uint
   load_slice<G::kBMajorN, G::kBSliceColumns, (G::kClusterM > 1), G>(map, matrix, destination, barrier, column + first, k);
 }
 
+// B of each product, into a stage that expects it.
+template <typename G, typename Args, typename Origin, typename Walk>
+__device__ __forceinline__ void load_second_factors(const Args& args, const SharedLayout<G>& shared, const Origin& origin,
+                                                    const Walk& walk, int stage, int k) {
+  const uint32_t full = shared.full(stage);
+  load_b<G>(args.b_map, origin.b(), shared.b(stage), full, origin.n, k, walk.m_in_cluster);
+  if constexpr (G::kProducts == 2) {
+    load_b<G>(args.b2_map, origin.b2(), shared.second_b(stage), full, origin.n, k, walk.m_in_cluster);
+  }
+}
+
 template <typename G, typename Args, typename Walk>
 __device__ __forceinline__ void produce(const Args& args, const SharedLayout<G>& shared, const Walk& walk) {
   RingCursor<G::kStages> cursor;
@@ -67,10 +78,7 @@ __device__ __forceinline__ void produce(const Args& args, const SharedLayout<G>&
       const uint32_t full = shared.full(cursor.stage);
       const int k = block * G::kTileK;
       load_a<G>(args.a_map, origin.a(), shared.a(cursor.stage), full, origin.m, k, walk.n_in_cluster);
-      load_b<G>(args.b_map, origin.b(), shared.b(cursor.stage), full, origin.n, k, walk.m_in_cluster);
-      if constexpr (G::kProducts == 2) {
-        load_b<G>(args.b2_map, origin.b2(), shared.second_b(cursor.stage), full, origin.n, k, walk.m_in_cluster);
-      }
+      load_second_factors<G>(args, shared, origin, walk, cursor.stage, k);
       cursor.advance();
     }
   }

@@ -164,10 +164,7 @@ __device__ __forceinline__ void produce(const Args& args,
       ptx::mbarrier_arrive_expect_bytes(full, G::Stage::kDelivered);
       const int k = block * G::kTileK;
       const int unit = k / weights::kNumbers<typename G::Weight>;
-      load_b<G>(args.b_map, origin.b(), shared.b(stage), full, origin.n, unit, walk.m_in_cluster);
-      if constexpr (kProducts == 2) {
-        load_b<G>(args.b2_map, origin.b2(), shared.second_b(stage), full, origin.n, unit, walk.m_in_cluster);
-      }
+      load_second_factors<G>(args, shared, origin, walk, stage, unit);
       if constexpr (G::kGroup > 0) {
         const int group = k / G::kGroup;
         tables.scales().load(args.scales_map, G::Scales::template at<G>(shared, stage, 0), full, origin.n, group);
