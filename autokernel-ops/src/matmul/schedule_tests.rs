@@ -194,7 +194,7 @@ fn floats_of_8_bits_have_schedules_from_8_9_on_and_their_own_for_every_size() {
     assert_eq!(operation::Class::distance(&narrow, &class(Dtype::E5m2, Layout::Nt)), Some(2));
 
     let portfolio = operation::Class::portfolio(&narrow, Arch::SM_90A);
-    assert_eq!(portfolio.len(), 9 + 8, "each of them keeps the rules, and each height of the one of several");
+    assert_eq!(portfolio.len(), 9 + 11, "each of them keeps the rules, and each height of the one of several");
     assert!(portfolio.iter().all(|schedule| operation::Class::check(&narrow, schedule, Arch::SM_90A).is_ok()));
     assert!(operation::Class::portfolio(&wide, Arch::SM_90A).is_empty());
 
