@@ -49,7 +49,7 @@ images! {
         problem(Bf16, F32, Nt, "identity"), Sm90Schedule { tile_n: 64, rows_up_to: 24, splits: true, ..SM90 }, [8, 16, 24];
     every_height_of_two_consumers_in_turns_is_right:
         problem(F16, F16, Nn, "relu"),
-        Sm90Schedule { tile_n: 64, consumers: 2, mode: Mode::PingPong, rows_up_to: 80, ..SM90 }, [24, 32, 40, 48, 56, 64, 80];
+        Sm90Schedule { tile_n: 64, consumers: 2, mode: Mode::PingPong, rows_up_to: 80, ..SM90 }, [24, 32, 40, 48, 56, 64, 72, 80];
     every_height_of_three_consumers_is_right:
         problem(Bf16, Bf16, Nt, "identity"),
         Sm90Schedule { tile_n: 192, consumers: 3, rows_up_to: 176, ..SM90 }, [48, 56, 64, 80, 96, 112, 128, 144, 160, 176];
