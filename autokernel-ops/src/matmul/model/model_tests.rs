@@ -373,6 +373,19 @@ fn one_row_of_tiles_is_taken_before_two_that_are_half_as_high() {
 }
 
 #[test]
+fn a_split_of_eight_is_held_back_for_tiles_of_few_rows_and_not_for_tall_ones() {
+    let all = |tile_m, split_k| {
+        let tile = Sm90Schedule { tile_m, tile_n: 64, consumers: 1, swap_ab: true, stages: 8, ..default() };
+        let image = image_of(Sm90Schedule { splits: true, split_k, ..tile });
+        RowsOfTiles::new(&image, &Load::of_products(&extents(tile_m, 1536, 6144))).all()
+    };
+    for few in [16, 64] {
+        assert!(all(few, 8) > all(few, 4) && all(few, 4) == all(few, 2) && all(few, 2) > all(few, 1), "{few} rows");
+    }
+    assert_eq!(all(160, 8), all(160, 1));
+}
+
+#[test]
 fn many_rows_of_tiles_are_loaded_faster_where_sms_are_idle() {
     let image = Traits::new(&class(), &Schedule::Sm90(Sm90Schedule { tile_m: 64, ..Sm90Schedule::PLAIN }));
     let lined = Copies { bytes: 0.0, a_begins: Begins::AtLines, b_begins: Begins::AtLines };

@@ -21,13 +21,12 @@ const WIDE_COLUMNS: u32 = 256;
 /// much.
 const ONE_ROW: f64 = 0.97;
 
-/// The same of sums that are split, by tiles of few rows. In all recordings of up to 64 rows, near the fastest, splits of two and four take 1
-/// to 3 % longer than whole sums beside what is predicted, splits of eight 3 to 13 %, whatever their length. With that the choice is 1.7 % behind the
-/// fastest that was recorded there in place of 2.3, in the mean of 273 shapes. Of taller tiles nothing of the kind is seen: at 155x1536x6144
-/// a split of eight by 160 rows leads whole sums by 10 %.
-const FEW_ROWS: u32 = 64;
-const SPLIT_OF_FEW_ROWS: f64 = 1.0;
+/// The same of sums that are split in eight by tiles of few rows; in two and four they take what the constants say. In all recordings of up to
+/// 64 rows, near the fastest, splits of two and four take 1 to 3 % longer than whole sums beside what is predicted, splits of eight 3 to 13 %,
+/// whatever their length. With that the choice is 1.7 % behind the fastest that was recorded there in place of 2.3, in the mean of 273 shapes.
+/// Of taller tiles nothing of the kind is seen: at 155x1536x6144 a split of eight by 160 rows leads whole sums by 10 %.
 const SPLIT_IN_8_OF_FEW_ROWS: f64 = 1.05;
+const FEW_ROWS: u32 = 64;
 
 /// What a split of K takes of what the constants say from three rows of tiles on. In recordings of both GPUs by today's kernels such launches
 /// take 3 to 17 % longer than predicted with three rows and 10 to 28 % with more, and as long or less with one or two; of small products less.
@@ -74,7 +73,7 @@ impl RowsOfTiles {
     pub fn all(&self) -> f64 {
         match (self.is_known, self.split_k, self.count) {
             (true, 8.., ..=1) if self.are_low => SPLIT_IN_8_OF_FEW_ROWS,
-            (true, 2.., ..=1) if self.are_low => SPLIT_OF_FEW_ROWS,
+            (true, 2.., ..=1) if self.are_low => 1.0,
             (true, _, ..=1) => ONE_ROW,
             (true, 2.., 3..) => SPLIT_THREE_ROWS,
             _ => 1.0,
