@@ -67,6 +67,8 @@
 //!   thread's current one, so a thread may launch on several in turn.
 //! - **Images are loaded for each GPU** at a kernel's first launch there, and kept for the life of the process. `KERNEL.prepare` and
 //!   `KERNEL.prepare_all` load them ahead.
+//! - **A model chooses the schedule** at sizes that nobody tuned, in microseconds, and is within some percent of the fastest that the kernel
+//!   carries. [`AnyKernel::autotune`] measures once instead, for the GPU and the sizes at hand.
 //! - **Nothing moves by itself.** [`Matrix::to_device`] copies to another device by way of the host, and waits for it; between streams of one GPU
 //!   it is asynchronous, as [`MatrixViewMut::copy_from`] and [`Matrix::try_clone`] are.
 //! - **Devices, operands, views, kernels and errors are `Send` and `Sync`.** Threads may launch the same kernel at once. On one stream their

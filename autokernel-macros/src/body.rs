@@ -129,12 +129,12 @@ impl View {
     pub const BY_VALUE: View = View(None);
 }
 
-/// `launch` and `launch_on`, on anything that becomes these views, of which the one at `first` is the first output.
+/// `launch`, `launch_on` and `autotune`, on anything that becomes these views, of which the one at `first` is the first output.
 pub fn launches(spec: &Spec, views: &[View], first: Option<usize>) -> TokenStream {
     let (names, types) = (spec.given(), Names::of(spec));
     let visibility = visible_from_inside(&spec.function.vis);
     let parameters: Vec<TokenStream> = names.iter().zip(views).map(parameter).collect();
-    let arguments = names.iter().zip(views).map(|(name, View(view))| match view {
+    let passed = names.iter().zip(views).map(|(name, View(view))| match view {
         Some(view) => quote!(::core::convert::Into::<#view>::into(#name).into()),
         None => quote!(#name.into()),
     });
@@ -146,6 +146,7 @@ pub fn launches(spec: &Spec, views: &[View], first: Option<usize>) -> TokenStrea
         }
     });
     let before = spec.overwritten.iter().map(|Overwritten { before, .. }| quote!(#before.view().into()));
+    let (overwritten, arguments) = (quote!(#(#overwritten)*), quote!(&mut [#(#passed,)* #(#before),*]));
     let device = Ident::new("device", Span::mixed_site());
     let (output, output_view) = first.map(|at| (&names[at], &views[at].0)).unzip();
     let (generics, kernel) = (types.generics(&TokenStream::new()), types.kernel());
@@ -171,8 +172,22 @@ pub fn launches(spec: &Spec, views: &[View], first: Option<usize>) -> TokenStrea
             #device: &::autokernel::Device,
             #(#parameters),*
         ) -> ::autokernel::Result<()> {
-            #(#overwritten)*
-            self::#kernel.launch(#device, &mut [#(#arguments,)* #(#before),*])
+            #overwritten
+            self::#kernel.launch(#device, #arguments)
+        }
+
+        /// As [`launch`], and makes sure that launches of the same shapes on this GPU take the fastest schedule that the kernel
+        /// carries: the first call for some shapes times them on these operands; see
+        /// [`AnyKernel::autotune`](::autokernel::AnyKernel::autotune).
+        ///
+        /// # Errors
+        /// As [`launch`], and [`Captured`](::autokernel::Error::Captured) while the stream is being captured.
+        #[allow(clippy::too_many_arguments)]
+        #visibility fn autotune<'a, #generics>(#(#parameters),*) -> ::autokernel::Result<::autokernel::Plan<'static>> {
+            let #output: #output_view = #output.into();
+            let #device = #output.device();
+            #overwritten
+            self::#kernel.autotune(&#device, #arguments)
         }
     }
 }

@@ -2,15 +2,20 @@
 
 use std::path::Path;
 
-use autokernel::{Arch, Datasheet, Device, Extents};
+use autokernel::{AnyKernel, Arch, Datasheet, Device, Error, Extents, Images, KernelDescriptor, KernelVariant};
 use autokernel_codegen::config::Config;
 use autokernel_codegen::matmul::model::Machine;
+use autokernel_codegen::matmul::plan::signature;
 use autokernel_codegen::matmul::schedule::Schedule;
 use autokernel_codegen::problem;
 use autokernel_codegen::product::Problem;
+use autokernel_core::Portfolio;
+
+use crate::timed::Compiled;
 
 /// The images of a kernel.
 pub struct Carried {
+    product: Problem,
     problem: problem::Problem,
     images: Vec<(autokernel_codegen::schedule::Schedule, f64)>,
     /// Of the model.
@@ -26,13 +31,49 @@ impl Carried {
         let text = include_str!("../../best_config.json");
         let config =
             Config::parse(text, Path::new("best_config.json")).expect("the workspace's configuration is valid");
+        let product = problem.clone();
         let problem = problem::Problem::from(problem.clone());
         let constants = |model| serde_json::to_string(model).expect("constants have only string keys");
         Carried {
             images: config.images_for(&problem, Arch::SM_90A),
             constants: config.portfolio_for(&problem, Arch::SM_90A).map(|portfolio| constants(&portfolio.model)),
             problem,
+            product,
         }
+    }
+
+    /// A kernel as a declaration makes it, which chooses for itself, of those of its images that compiled; they are never freed.
+    ///
+    /// # Panics
+    /// Problems and schedules have no JSON.
+    pub fn kernel(&self, compiled: &[Compiled]) -> AnyKernel {
+        let json = |value: serde_json::Result<String>| value.expect("problems and schedules have only string keys");
+        let factor = |schedule: &Schedule| {
+            let of_image = |(image, _): &&(autokernel_codegen::schedule::Schedule, f64)| *image == (*schedule).into();
+            self.images.iter().find(of_image).map(|(_, factor)| *factor)
+        };
+        let variant = |(schedule, plan, cubin): &Compiled| KernelVariant {
+            arch: Arch::SM_90A,
+            tuned: None,
+            portfolio: factor(schedule),
+            schedule: json(serde_json::to_string(&autokernel_codegen::schedule::Schedule::from(*schedule))),
+            plan: plan.clone(),
+            image: Some(Images { ptx: b"", cubin: Some(cubin.clone().leak()) }),
+        };
+        let portfolio = Portfolio { arch: Arch::SM_90A, model: self.constants.clone(), gpus: vec!["any".to_owned()] };
+        let descriptor = KernelDescriptor {
+            name: "carried".to_owned(),
+            about: "what a declared kernel carries".to_owned(),
+            problem: json(serde_json::to_string(&self.problem)),
+            signature: signature(&self.product),
+            variants: compiled.iter().map(variant).collect(),
+            portfolios: vec![portfolio],
+            confined: None,
+            not_compiled: None,
+        };
+        let none = |_: &mut [autokernel::Argument<'_>]| Err(Error::NoDriver);
+        // SAFETY: each image was compiled from the source that was emitted with its plan, of this signature.
+        unsafe { AnyKernel::from_descriptor(descriptor, none) }
     }
 
     /// Their schedules, as they are launched at those extents on `machine`, which has the rate of 16 bits, with the milliseconds that the

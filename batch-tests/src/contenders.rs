@@ -1,6 +1,6 @@
 //! The schedules that a measurement of products times at a shape: those that a kernel carries, as the model would launch them, and others.
 
-use autokernel::{CompiledKernel, Device, Extents, Result};
+use autokernel::{AnyKernel, CompiledKernel, Device, Extents, Result};
 use autokernel_codegen::matmul::schedule::Schedule;
 use autokernel_codegen::product::Problem;
 
@@ -51,6 +51,11 @@ impl Contenders {
         let listed = timed::compile(&problem, listed, folder);
         let images = timed::compile(&problem, carried.images().collect(), folder);
         Contenders { problem, carried, images, listed }
+    }
+
+    /// A kernel as a declaration makes it, which chooses among what is carried.
+    pub fn declared(&self) -> AnyKernel {
+        self.carried.kernel(&self.images)
     }
 
     /// The kernels of the list.

@@ -2,13 +2,15 @@
 //!
 //! A measurement, so it is asked for: `cargo test --release -p batch-tests --test gpu_speed -- --ignored --nocapture`. Sizes are
 //! drawn by `AUTOKERNEL_SEED`. Operands are random, and sets of them rotate past the L2 cache. The schedules are compiled when the
-//! test runs: those of a list, and the images that a declared kernel carries. All are timed, and the three fastest and the one that the
-//! model chooses meet cuBLASLt in the same rounds. `AUTOKERNEL_LIST=0` leaves the list out, which takes longest to compile.
+//! test runs: those of a list, and the images that a declared kernel carries. All are timed, and the three fastest, the one that the
+//! model chooses and what a launch takes behind `autotune` meet cuBLASLt in the same rounds. `AUTOKERNEL_LIST=0` leaves the list out, which
+//! takes longest to compile.
 
 use std::cell::RefCell;
+use std::time::Instant;
 
 use autokernel::timing::{Cache, Timer, Work};
-use autokernel::{Arch, Argument, Batch, CompiledKernel, Device, Dtype, Extents, Result, bf16, matmul};
+use autokernel::{AnyKernel, Arch, Argument, Batch, CompiledKernel, Device, Dtype, Extents, Result, bf16, matmul};
 use autokernel_baseline::{CublasLt, Epilogue, GemmProblem, HEURISTICS, fastest};
 use autokernel_codegen::matmul::schedule::{Mode, Raster, RasterOrder, Schedule, Sm90Schedule};
 use autokernel_codegen::product::{self, Problem};
@@ -122,6 +124,10 @@ impl Set {
         };
         Set { a: of([batch, m, k]), b: of([batch, n, k]), out: Batch::zeros(device, [batch, m, n]).unwrap() }
     }
+
+    fn arguments(&mut self) -> [Argument<'_>; 3] {
+        [(&self.a).into(), (&self.b).into(), (&mut self.out).into()]
+    }
 }
 
 /// Operands that take turns.
@@ -146,10 +152,7 @@ impl<'d> Sets<'d> {
     }
 
     fn launch(&self, kernel: &CompiledKernel, number: usize) -> Result<()> {
-        self.with(number, |set| {
-            let arguments: &mut [Argument<'_>] = &mut [(&set.a).into(), (&set.b).into(), (&mut set.out).into()];
-            kernel.launch(self.device, arguments)
-        })
+        self.with(number, |set| kernel.launch(self.device, &mut set.arguments()))
     }
 }
 
@@ -158,14 +161,21 @@ struct Met {
     /// The median time of the fastest of ours, and its schedule.
     ms: f64,
     schedule: Schedule,
-    /// cuBLASLt's time over it with its spread in percent, and over that of the model's choice.
+    /// cuBLASLt's time over it with its spread in percent, over that of the model's choice, and over that of what was measured to lead.
     ratio: f64,
     spread_pct: f64,
     of_choice: f64,
+    of_autotuned: f64,
 }
 
-/// The finalists of `ranked` and the fastest algorithm of cuBLASLt, in the same rounds.
-fn meet(timer: &mut Timer, sets: &Sets<'_>, extents: &Extents, contenders: &[Contender<'_>], ranked: &Ranked) -> Met {
+/// The finalists of `ranked`, launches of `autotuned` and the fastest algorithm of cuBLASLt, in the same rounds.
+fn meet(
+    timer: &mut Timer,
+    sets: &Sets<'_>,
+    extents: &Extents,
+    (contenders, ranked): (&[Contender<'_>], &Ranked),
+    autotuned: &AnyKernel,
+) -> Met {
     let cublaslt = RefCell::new(CublasLt::new(sets.device).unwrap());
     let (epilogue, dtype) = (Epilogue::Identity, Dtype::Bf16);
     let gemm = GemmProblem { extents: *extents, dtype, output: dtype, layout: matmul::Layout::Nt, epilogue };
@@ -189,10 +199,13 @@ fn meet(timer: &mut Timer, sets: &Sets<'_>, extents: &Extents, contenders: &[Con
         move |number: usize| sets.launch(kernel, number)
     };
     let mut of_ours: Vec<_> = finalists.iter().map(launch).collect();
+    let mut of_autotuned = |number: usize| sets.with(number, |set| autotuned.launch(sets.device, &mut set.arguments()));
     let mut work: Vec<Work<'_>> = vec![&mut of_theirs];
     work.extend(of_ours.iter_mut().map(|work| work as Work<'_>));
+    work.push(&mut of_autotuned);
     let times = timer.interleave(ROUNDS, LAUNCHES, &mut work).unwrap();
-    let ratios = (1..work.len()).map(|at| (times.ratio(0, at).unwrap(), at));
+    let last = work.len() - 1;
+    let ratios = (1..last).map(|at| (times.ratio(0, at).unwrap(), at));
     let (ratio, at) = ratios.max_by(|left, right| left.0.median.total_cmp(&right.0.median)).unwrap();
     Met {
         ms: times.timing(at).unwrap().median_ms,
@@ -200,6 +213,7 @@ fn meet(timer: &mut Timer, sets: &Sets<'_>, extents: &Extents, contenders: &[Con
         ratio: ratio.median,
         spread_pct: ratio.spread_pct,
         of_choice: times.ratio(0, 1).unwrap().median,
+        of_autotuned: times.ratio(0, last).unwrap().median,
     }
 }
 
@@ -216,9 +230,9 @@ fn batches_beside_the_strided_batches_of_cublaslt() {
     println!(
         "{device}; bf16 nt, {ROUNDS} interleaved rounds of {LAUNCHES} launches; above 1 is faster than cuBLASLt's best"
     );
-    let drawn = timed::drawn();
+    let (drawn, declared) = (timed::drawn(), compiled.declared());
     let mut timer = Timer::new(&device, Cache::Warm).unwrap();
-    let (mut logarithms, mut of_choices) = (Vec::new(), Vec::new());
+    let (mut logarithms, mut of_choices, mut of_autotuned) = (Vec::new(), Vec::new(), Vec::new());
     for shape in shapes() {
         let [m, n, k] = matmul::sizes(&shape).map(|size| size as usize);
         let batch = matmul::products(&shape) as usize;
@@ -229,15 +243,30 @@ fn batches_beside_the_strided_batches_of_cublaslt() {
             let _ = timer.time_batch(3, |number| sets.launch(kernel, number))?;
             timer.time_batch(12, |number| sets.launch(kernel, number))
         });
-        let met = meet(&mut timer, &sets, &shape, &contenders, &ranked.unwrap());
+        let begun = Instant::now();
+        let plan = sets.with(0, |set| declared.autotune(&device, &mut set.arguments())).unwrap();
+        eprintln!("{batch} x {m}x{n}x{k} autotuned in {:.0} ms: {plan}", begun.elapsed().as_secs_f64() * 1e3);
+        let met = meet(&mut timer, &sets, &shape, (&contenders, &ranked.unwrap()), &declared);
         logarithms.push(met.ratio.ln());
         of_choices.push(met.of_choice.ln());
+        of_autotuned.push(met.of_autotuned.ln());
         let tflops = autokernel_codegen::matmul::flops(&shape) / (met.ms * 1e9);
         println!(
-            "{batch:>4} x {m:>4}x{n:>4}x{k:>4} {:>9.4} ms {tflops:>6.1} TF {:>6.3} ({:.1} %) {}; chosen {:.3} {}",
-            met.ms, met.ratio, met.spread_pct, met.schedule, met.of_choice, contenders[CHOSEN].schedule
+            "{batch:>4} x {m:>4}x{n:>4}x{k:>4} {:>9.4} ms {tflops:>6.1} TF {:>6.3} ({:.1} %) {}; chosen {:.3} {}; autotuned {:.3}",
+            met.ms,
+            met.ratio,
+            met.spread_pct,
+            met.schedule,
+            met.of_choice,
+            contenders[CHOSEN].schedule,
+            met.of_autotuned
         );
     }
     let mean = |logarithms: &[f64]| (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp();
-    println!("geometric mean {:.3}, of what the model chooses {:.3}", mean(&logarithms), mean(&of_choices));
+    println!(
+        "geometric mean {:.3}, of what the model chooses {:.3}, autotuned {:.3}",
+        mean(&logarithms),
+        mean(&of_choices),
+        mean(&of_autotuned)
+    );
 }

@@ -4,7 +4,7 @@ use autokernel::cudarc::driver::sys::{CUgraphInstantiate_flags as GraphFlags, CU
 use autokernel::cudarc::driver::{CudaSlice, DevicePtr};
 use autokernel::matmul::{Layout, extents};
 use autokernel::timing::{Cache, Timer};
-use autokernel::{Device, Error, Extents, Heads, Index, Matrix, MatrixView, MatrixViewMut, Scalar, bf16};
+use autokernel::{Device, Error, Extents, Heads, Index, Matrix, MatrixView, MatrixViewMut, Plan, Reason, Scalar, bf16};
 use gpu_tests::attention::kernels::counted;
 use gpu_tests::bodies::declared::band;
 use gpu_tests::host::{HostMatrix, Values};
@@ -290,4 +290,38 @@ fn sub_views_of_a_larger_matrix_are_read_and_written_in_place() {
         };
         assert_eq!(*value, bf16::from_f32(sum), "({row}, {column})");
     }
+}
+
+#[test]
+fn an_autotuned_launch_gives_the_product_and_measures_what_is_carried_once() {
+    let test = "gpu_streams::an_autotuned_launch_gives_the_product_and_measures_what_is_carried_once";
+    let Some(device) = gpu(test) else { return };
+    let shape = extents(100, 192, 128);
+    let (a, b) = (dense(100, 128, 1), dense(128, 192, 2));
+    let on_gpu = |values: &[bf16], rows, columns| Matrix::from_slice(&device, values, rows, columns).unwrap();
+    let (left, right) = (on_gpu(&a, 100, 128), on_gpu(&b, 128, 192));
+    let mut out = Matrix::<bf16>::zeros(&device, 100, 192).unwrap();
+    let kernel = &bf16_nn::identity::KERNEL;
+    let told = [(); 2].map(|()| kernel.autotune(&left, &right, &mut out).unwrap().to_string());
+    assert_eq!(out.to_vec().unwrap(), product(shape, &a, &b));
+    assert_eq!(told[0], told[1], "times would differ if they were measured again");
+    assert_eq!(kernel.plan(&device, shape).unwrap().to_string(), told[0]);
+    let ahead = kernel.plan(&device, extents(101, 192, 128)).unwrap();
+    assert!(!matches!(ahead, Plan::Gpu { reason: Reason::Measured { .. }, .. }), "{ahead}");
+}
+
+#[test]
+fn autotuning_within_a_capture_is_refused_before_anything_is_launched() {
+    let test = "gpu_streams::autotuning_within_a_capture_is_refused_before_anything_is_launched";
+    let Some(device) = gpu(test) else { return };
+    let stream = device.stream().unwrap();
+    let matrix = |value: f32| Matrix::from_slice(&device, &[bf16::from_f32(value); 64 * 64], 64, 64).unwrap();
+    let (a, b, mut out) = (matrix(1.0), matrix(1.0), matrix(7.0));
+    bf16_nn::identity::KERNEL.prepare_all(&device).unwrap();
+    device.synchronize().unwrap();
+    stream.begin_capture(CaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
+    let refused = bf16_nn::identity::KERNEL.autotune(&a, &b, &mut out).map(|plan| plan.to_string());
+    drop(stream.end_capture(GraphFlags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+    assert!(matches!(refused, Err(Error::Captured { .. })), "{refused:?}");
+    assert!(out.to_vec().unwrap().iter().all(|element| element.to_f32() == 7.0));
 }

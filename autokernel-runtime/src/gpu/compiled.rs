@@ -13,6 +13,7 @@ use super::memory::Memory;
 use super::pad_rows::PadRows;
 use super::pointers::{Ordering, Pointer};
 use super::reach::reached_sms;
+use super::rotation::{Displacements, HERE};
 use super::submit::{self, Blocks};
 use super::{image, target_of, tensor_map};
 use crate::check;
@@ -197,23 +198,25 @@ impl CompiledKernel {
             });
         }
         // SAFETY: all of it was checked above.
-        unsafe { self.launch_checked(stream, &extents, &Knobs::NONE, arguments) }
+        unsafe { self.launch_checked(stream, &extents, &Knobs::NONE, arguments, HERE) }
     }
 
-    /// A launch whose operands were checked.
+    /// A launch whose operands were checked, on what lies `displacements` from them.
     ///
     /// # Errors
     /// As [`CompiledKernel::launch`].
     ///
     /// # Safety
     /// `extents` is what [`check::launch`] found of these arguments and this kernel's signature. The arguments and the
-    /// stream are of the kernel's context. The kernel takes the knobs' values.
+    /// stream are of the kernel's context. The kernel takes the knobs' values. What lies the displacements from the arguments spans as much
+    /// memory as they do, which lives until the kernel has run and which no other stream uses.
     pub(crate) unsafe fn launch_checked(
         &self,
         stream: &Arc<CudaStream>,
         extents: &Extents,
         knobs: &Knobs,
         arguments: &mut [Argument<'_>],
+        displacements: &Displacements,
     ) -> Result<()> {
         let is_written = |argument: &Argument<'_>| argument.role() == Role::Output && !argument.layout().is_empty();
         if !arguments.iter().any(is_written) {
@@ -224,13 +227,15 @@ impl CompiledKernel {
             ([Region::default(); MAX_OPERANDS], [const { None::<Pointer<'_>> }; MAX_OPERANDS]);
         let scalars = scalars_of(arguments);
         let count = arguments.len().min(MAX_OPERANDS);
-        for ((argument, region), pointer) in arguments.iter_mut().zip(&mut regions).zip(&mut uses) {
+        for (((argument, region), pointer), displacement) in
+            arguments.iter_mut().zip(&mut regions).zip(&mut uses).zip(displacements)
+        {
             if argument.scalar().is_some() {
                 continue;
             }
             let (layout, dtype) = (argument.layout(), argument.dtype());
             let taken = order.take(argument)?;
-            *region = Region::new(taken.address, layout, dtype);
+            *region = Region::new(taken.address.wrapping_add(*displacement), layout, dtype);
             *pointer = Some(taken);
         }
         // cudarc keeps an error of the waits above until the next call that can return one.

@@ -11,6 +11,7 @@ mod memory;
 mod pad_rows;
 mod pointers;
 mod reach;
+mod rotation;
 mod scratch;
 mod set;
 mod submit;
@@ -18,6 +19,7 @@ mod tensor_map;
 mod workspace;
 
 pub use compiled::{CompiledKernel, Resources};
+pub(crate) use rotation::{HERE, Rotation};
 
 use std::sync::Arc;
 

@@ -9,6 +9,7 @@ use cudarc::driver::CudaStream;
 use super::loaded::Loaded;
 use crate::check;
 use crate::device::Backend;
+use crate::gpu::HERE;
 use crate::launch_log::{self, KernelId, Served};
 use crate::{Argument, CpuFunction, Device, Embedded, Error, Extents, KernelDescriptor, Plan, Result, select};
 
@@ -143,12 +144,12 @@ impl AnyKernel {
         let (choice, kernel) = unsafe { loaded.kernel_for(descriptor, stream, extents) }?;
         // SAFETY: the arguments are the caller's promise; the kernel is of this signature, was loaded into the context of
         // this stream, and takes the knobs of every schedule of its image.
-        unsafe { kernel.launch_checked(stream, extents, &choice.knobs, arguments) }?;
+        unsafe { kernel.launch_checked(stream, extents, &choice.knobs, arguments, HERE) }?;
         Ok(Served::Gpu { capability: loaded.target.capability, variant: choice.variant })
     }
 
     /// This kernel in a stream's context, created at the first use there.
-    fn loaded(&self, descriptor: &KernelDescriptor, stream: &CudaStream) -> Result<Arc<Loaded>> {
+    pub(super) fn loaded(&self, descriptor: &KernelDescriptor, stream: &CudaStream) -> Result<Arc<Loaded>> {
         let find = |known: &[Arc<Loaded>]| known.iter().find(|loaded| loaded.serves(stream)).cloned();
         if let Some(loaded) = find(&self.contexts.read().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(loaded);

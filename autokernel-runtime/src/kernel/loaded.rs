@@ -69,7 +69,7 @@ impl Loaded {
     ///
     /// # Safety
     /// As [`Self::kernel_for`].
-    unsafe fn kernel(
+    pub unsafe fn kernel(
         &self,
         descriptor: &KernelDescriptor,
         stream: &Arc<CudaStream>,

@@ -1,6 +1,7 @@
 //! Declared kernels: chosen for the operands, loaded once a context, launched.
 
 mod any;
+mod autotune;
 mod loaded;
 mod typed;
 

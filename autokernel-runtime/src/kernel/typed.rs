@@ -127,6 +127,21 @@ impl<I: Element, O: Element> Kernel<I, O> {
         self.erased.launch(device, &mut [a.into().into(), b.into().into(), out.into().into()])
     }
 
+    /// As [`Kernel::launch`], and makes sure that launches of the same shapes on this GPU take the fastest schedule that the kernel carries;
+    /// see [`AnyKernel::autotune`].
+    ///
+    /// # Errors
+    /// As [`AnyKernel::autotune`].
+    pub fn autotune<'a>(
+        &self,
+        a: impl Into<MatrixView<'a, I>>,
+        b: impl Into<MatrixView<'a, I>>,
+        out: impl Into<MatrixViewMut<'a, O>>,
+    ) -> Result<Plan<'_>> {
+        let out = out.into();
+        self.erased.autotune(&out.device(), &mut [a.into().into(), b.into().into(), out.into()])
+    }
+
     /// Loads what a launch of those extents needs on `device`, so that the first one does not pay for it.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! Which of a kernel's variants can serve on one GPU, and which of them serves which extents.
 
+use std::iter;
+
 use autokernel_core::{Arch, Provenance, Span};
 
 use super::choice::{Choice, Reason};
@@ -25,6 +27,8 @@ pub(crate) struct Candidates {
     /// Index of the safe default.
     fallback: Option<usize>,
     chosen: Remembered<Choice>,
+    /// What autotuning took, which comes before all else.
+    measured: Remembered<Choice>,
 }
 
 impl Candidates {
@@ -68,14 +72,30 @@ impl Candidates {
             portfolio,
             fallback,
             chosen: Remembered::new(),
+            measured: Remembered::new(),
         })
     }
 
     /// The choice for some extents in the signature's order; searched for once.
     pub fn choose(&self, extents: &Extents) -> Option<Choice> {
-        let mut sizes = Sizes::default();
-        sizes.iter_mut().zip(extents.sizes()).for_each(|(slot, size)| *slot = size);
-        self.chosen.get(sizes, || self.search(extents))
+        self.measured(extents).or_else(|| self.chosen.get(sizes(extents), || self.search(extents)))
+    }
+
+    /// What was measured to be fastest at some extents.
+    pub fn measured(&self, extents: &Extents) -> Option<Choice> {
+        self.measured.get(sizes(extents), || None)
+    }
+
+    /// Takes what was measured to be fastest at some extents from now on; where two threads measured, the first one's.
+    pub fn take_measured(&self, extents: &Extents, choice: Choice) {
+        self.measured.get(sizes(extents), || Some(choice));
+    }
+
+    /// What may serve some extents: the choice without measurements, and behind it the portfolio's images as the model ranks them.
+    pub fn contenders(&self, extents: &Extents) -> Vec<Choice> {
+        let Some(chosen) = self.search(extents) else { return Vec::new() };
+        let others = self.portfolio.ranked(extents).into_iter().filter(|other| other.variant != chosen.variant);
+        iter::once(chosen).chain(others).collect()
     }
 
     /// The portfolio's variants, and those that were tuned.
@@ -105,8 +125,83 @@ impl Candidates {
     }
 }
 
+fn sizes(extents: &Extents) -> Sizes {
+    let mut sizes = Sizes::default();
+    sizes.iter_mut().zip(extents.sizes()).for_each(|(slot, size)| *slot = size);
+    sizes
+}
+
 /// Whether a variant's image runs on a GPU that has the shared memory for each of its kernels.
 fn runs(variant: &KernelVariant, target: &Target) -> bool {
     let fits = variant.plan.kernels.iter().all(|kernel| kernel.shared_bytes <= target.shared_bytes);
     fits && image_for(variant, target.capability).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use autokernel_core::{Arch, Grid, KernelStep, LaunchPlan, Portfolio, Residency, Signature};
+    use autokernel_ops::matmul::extents;
+    use autokernel_ops::matmul::model::Constants;
+
+    use super::*;
+    use crate::{Datasheet, Images};
+
+    fn image(symbol: &str, schedule: &str) -> KernelVariant {
+        let kernel = KernelStep {
+            symbol: symbol.to_owned(),
+            threads: 256,
+            shared_bytes: 1024,
+            overlaps_previous: false,
+            grid: Grid { axes: Vec::new(), cluster: 1, tiles: 1, residency: Residency::OneEach, split: None },
+            args: Vec::new(),
+        };
+        KernelVariant {
+            arch: Arch::SM_90A,
+            tuned: None,
+            portfolio: Some(1.0),
+            schedule: schedule.to_owned(),
+            plan: LaunchPlan::of_kernel(kernel, Vec::new()),
+            image: Some(Images { ptx: b"", cubin: Some(b"\x7fELF") }),
+        }
+    }
+
+    /// A kernel with one image for many rows, and one for few.
+    fn kernel() -> KernelDescriptor {
+        let large = r#"{"family":"sm90","tile_m":128,"tile_n":128,"stages":4,"consumers":2,"mode":"cooperative","cluster_m":1,
+            "cluster_n":1,"swap_ab":false,"split_k":1,"raster_order":"along_m","raster_group":1}"#;
+        let small = r#"{"family":"sm90","tile_m":16,"tile_n":64,"stages":8,"consumers":1,"mode":"cooperative","cluster_m":1,
+            "cluster_n":1,"swap_ab":true,"split_k":1,"raster_order":"along_m","raster_group":1}"#;
+        let problem =
+            r#"{"operation":"matmul","input":"bf16","output":"bf16","layout":"nt","epilogue":"identity"}"#.to_owned();
+        let model = serde_json::to_string(&Constants::START).ok();
+        KernelDescriptor {
+            name: "linear".to_owned(),
+            about: String::new(),
+            problem,
+            signature: Signature::default(),
+            variants: vec![image("large", large), image("small", small)],
+            portfolios: vec![Portfolio { arch: Arch::SM_90A, model, gpus: vec!["NVIDIA H200".to_owned()] }],
+            confined: None,
+            not_compiled: None,
+        }
+    }
+
+    #[test]
+    fn what_was_measured_comes_before_what_is_predicted_at_its_extents_alone() {
+        let (kernel, target) = (kernel(), Target::of_sheet(Datasheet::find("h200").unwrap()));
+        let candidates = Candidates::new(&kernel, &target).unwrap();
+        let (few, many) = (extents(8, 8192, 8192), extents(4096, 8192, 8192));
+        let variants = |extents| candidates.contenders(extents).iter().map(|choice| choice.variant).collect::<Vec<_>>();
+        assert_eq!([variants(&few), variants(&many)], [[1, 0], [0, 1]]);
+        let predicted = candidates.choose(&few).unwrap();
+
+        let reason = Reason::Measured { ms: 0.02, count: 2, instead_of: Some((1, 0.03)) };
+        candidates.take_measured(&few, Choice { variant: 0, knobs: Knobs::NONE, reason });
+        candidates.take_measured(&few, predicted);
+        assert_eq!(candidates.choose(&few).unwrap().reason, reason, "the first one stays");
+        assert!(matches!(candidates.choose(&many).unwrap().reason, Reason::Predicted { .. }));
+        let plan = super::super::plan(&kernel, &candidates, &target, &few).unwrap().to_string();
+        let told = "the fastest of 2 that were timed on this GPU, 0.02000 ms; chosen without, small, 0.03000 ms";
+        assert!(plan.ends_with(told), "{plan}");
+    }
 }

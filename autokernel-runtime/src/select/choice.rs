@@ -16,6 +16,15 @@ pub(crate) struct Choice {
 /// Why a variant was chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Reason {
+    /// It was the fastest of those that [`AnyKernel::autotune`](crate::AnyKernel::autotune) timed at these extents.
+    Measured {
+        /// Its time, in milliseconds.
+        ms: f64,
+        /// How many were timed.
+        count: usize,
+        /// The variant that would be taken without, where that is another one, and its time.
+        instead_of: Option<(usize, f64)>,
+    },
     /// It was tuned at exactly these extents.
     Exact,
     /// It was chosen for a range of sizes, of which these extents have one.

@@ -40,7 +40,7 @@ pub enum Plan<'k> {
         image: Image<'static>,
         /// Why this schedule.
         reason: Reason,
-        /// What the model ranks next, where it chose.
+        /// What the model ranks next, where it chose; what it would choose, where another one was measured to be faster.
         second: Option<&'k KernelVariant>,
         /// What the model rests on, where it chose.
         basis: Option<Basis<'k>>,
@@ -61,6 +61,15 @@ impl fmt::Display for Plan<'_> {
             (Reason::Nearest { distance }, Some(tuned)) => {
                 let factor = distance.exp();
                 write!(f, "tuned for the nearest shape, {} ({factor:.2}x away), {}", tuned.extents, Provenance(tuned))
+            }
+            (Reason::Measured { ms, count, instead_of }, _) => {
+                write!(f, "the fastest of {count} that were timed on this GPU, {}", Ms(*ms))?;
+                match (second, instead_of) {
+                    (Some(second), Some((_, ms))) => {
+                        write!(f, "; chosen without, {}, {}", symbol(&second.plan), Ms(*ms))
+                    }
+                    _ => f.write_str(", as chosen without"),
+                }
             }
             (Reason::Predicted { ms, second: runner_up }, _) => {
                 write!(f, "predicted to be fastest of the portfolio, {}", Ms(*ms))?;
@@ -94,11 +103,13 @@ pub(crate) fn plan<'k>(
     let Choice { variant, reason, .. } = candidates.choose(extents).ok_or_else(none)?;
     let variant = kernel.variants.get(variant).ok_or_else(none)?;
     let image = image_for(variant, target.capability).ok_or_else(none)?;
+    let variant_of = |other: Option<(usize, f64)>| other.and_then(|(index, _)| kernel.variants.get(index));
     let (second, basis) = match reason {
         Reason::Predicted { second, .. } => {
             let portfolio = kernel.portfolios.iter().find(|portfolio| portfolio.arch == variant.arch);
-            (second.and_then(|(index, _)| kernel.variants.get(index)), Some(Basis::of(portfolio, target)))
+            (variant_of(second), Some(Basis::of(portfolio, target)))
         }
+        Reason::Measured { instead_of, .. } => (variant_of(instead_of), None),
         _ => (None, None),
     };
     Ok(Plan::Gpu { variant, image, reason, second, basis })

@@ -59,8 +59,23 @@ impl Ranking {
             }
         }
         let (ms, ranked) = first?;
-        let knobs = Knobs::new(&ranked.plan, ranked.contender.launch_knobs(extents).into_iter()).unwrap_or(Knobs::NONE);
         let second = second.map(|(ms, ranked)| (ranked.variant, ms));
-        Some(Choice { variant: ranked.variant, knobs, reason: Reason::Predicted { ms, second } })
+        Some(ranked.choice(extents, Reason::Predicted { ms, second }))
+    }
+
+    /// All images, that with the shortest predicted time first, with their launch-time knobs.
+    pub fn ranked(&self, extents: &Extents) -> Vec<Choice> {
+        let predicted = |ranked: &Ranked| ranked.contender.predicted_ms(extents);
+        let mut by_time: Vec<_> = self.contenders.iter().map(|ranked| (predicted(ranked), ranked)).collect();
+        by_time.sort_by(|(left, _), (right, _)| left.total_cmp(right));
+        let choice = |(ms, ranked): (f64, &Ranked)| ranked.choice(extents, Reason::Predicted { ms, second: None });
+        by_time.into_iter().map(choice).collect()
+    }
+}
+
+impl Ranked {
+    fn choice(&self, extents: &Extents, reason: Reason) -> Choice {
+        let knobs = Knobs::new(&self.plan, self.contender.launch_knobs(extents).into_iter()).unwrap_or(Knobs::NONE);
+        Choice { variant: self.variant, knobs, reason }
     }
 }

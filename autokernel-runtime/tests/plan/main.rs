@@ -11,8 +11,8 @@ use autokernel_runtime::__private::{along_row, matmul_on_cpu};
 use autokernel_runtime::matmul::extents;
 use autokernel_runtime::{
     Arch, Basis, ComputeCapability, Datasheet, Device, Dtype, Error, Extents, Features, Image, Images, Kernel,
-    KernelDescriptor, KernelVariant, LaunchPlan, Plan, Planner, Reason, Target, Tuned, bf16, dim, image_for, matmul,
-    plan_for, symbol,
+    KernelDescriptor, KernelVariant, LaunchPlan, Matrix, Plan, Planner, Reason, Target, Tuned, bf16, dim, image_for,
+    matmul, plan_for, symbol,
 };
 
 const PTX: &[u8] = b".version 8.0";
@@ -217,6 +217,22 @@ fn on_the_cpu_the_plan_is_the_cpu_and_needs_no_image() {
     let linear = unsafe { Kernel::<bf16, bf16>::from_descriptor(LINEAR.clone(), cpu) };
     assert!(matches!(linear.plan(&Device::cpu(), extents(1, 2, 3)).unwrap(), Plan::Cpu));
     linear.prepare(&Device::cpu(), extents(1, 2, 3)).unwrap();
+}
+
+#[test]
+fn autotuning_on_the_cpu_is_a_launch() {
+    let cpu: autokernel_runtime::CpuFunction = |arguments| matmul_on_cpu(arguments, matmul::Layout::Nt, |_| ());
+    // SAFETY: nothing here is ever loaded; the CPU does not look at images.
+    let linear = unsafe { Kernel::<bf16, bf16>::from_descriptor(LINEAR.clone(), cpu) };
+    let device = Device::cpu();
+    let [x, w] = [3.0, 5.0].map(|of| Matrix::from_slice(&device, &[bf16::from_f32(of); 2], 1, 2).unwrap());
+    let mut out = Matrix::zeros(&device, 1, 1).unwrap();
+    assert!(matches!(linear.autotune(&x, &w, &mut out).unwrap(), Plan::Cpu));
+    assert_eq!(out.to_vec().unwrap(), [bf16::from_f32(30.0)]);
+    assert!(matches!(
+        linear.autotune(&x, &x, &mut Matrix::zeros(&device, 2, 1).unwrap()),
+        Err(Error::ShapeMismatch { .. })
+    ));
 }
 
 /// An image of a portfolio, with the schedule that a build would embed.
