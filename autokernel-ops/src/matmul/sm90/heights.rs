@@ -21,6 +21,9 @@ const LOWEST: u32 = 4;
 /// 0.3 s to compile, and fewer rows have images of their own.
 const LOWEST_OF_TALL_SPLITS: u32 = 2;
 const TALL: u32 = 128;
+/// A height whose rows are stored in more boxes is left out. Those of a body divide the tile, so that of 88 rows they have 8: where a block has one
+/// tile, 88 and 104 rows by eleven and thirteen boxes took 10 to 19 % more than 96 and 112 by two (`docs/results/bodies-h200/boxes.txt`).
+const MOST_BOXES: u32 = 4;
 /// A deeper ring hides nothing more.
 const MOST_STAGES: u32 = 12;
 /// Registers of a thread that an image of several tiles takes beside what a body needs, about: one tile that spills would cost
@@ -39,8 +42,14 @@ pub(super) fn asked_for(class: &Class, schedule: &Sm90Schedule) -> impl Iterator
     all.filter_map(move |tile_m| {
         let tile = Sm90Schedule { tile_m, ..of_tallest };
         let tile = Sm90Schedule { stages: stages(&class, &tile), ..tile };
-        leaves_a_body_registers(&class, &tile).then_some(tile)
+        let has_wide_boxes = tile_m == tallest || boxes(&class, &tile) <= MOST_BOXES;
+        (leaves_a_body_registers(&class, &tile) && has_wide_boxes).then_some(tile)
     })
+}
+
+/// How many boxes of rows a warp stores one after the other.
+fn boxes(class: &Class, tile: &Sm90Schedule) -> u32 {
+    tile.tile_m.div_ceil(tile.store_box(class).rows)
 }
 
 fn leaves_a_body_registers(class: &Class, tile: &Sm90Schedule) -> bool {
