@@ -111,8 +111,8 @@ fn another_n_or_k_than_the_compiled_one_is_refused_with_both() {
     let error = known.launch(&zeros(3, 5), &zeros(5, 8), &mut zeros(3, 8)).unwrap_err();
     let told = error.to_string();
     assert!(told.contains("compiled for k = 4, not 5") && told.contains("declare a kernel with `k = 5`"), "{told}");
-    assert!(matches!(known.plan(&CPU, matmul::extents(1, 8, 5)), Err(Error::KnownDimension { .. })));
-    assert!(matches!(known.prepare(&CPU, matmul::extents(1, 9, 4)), Err(Error::KnownDimension { .. })));
+    assert!(matches!(known.plan(&CPU, &matmul::extents(1, 8, 5)), Err(Error::KnownDimension { .. })));
+    assert!(matches!(known.prepare(&CPU, &matmul::extents(1, 9, 4)), Err(Error::KnownDimension { .. })));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_dimension_that_the_attribute_calls_otherwise_is_refused_with_the_name_of_it
 #[test]
 fn extents_of_other_dimensions_than_the_kernels_are_refused_with_its_own() {
     let rows = autokernel_runtime::Extents::new([(dim("rows"), 2), (dim("n"), 3), (dim("k"), 4)]);
-    let error = kernel!(f32, f32, matmul::Layout::Nn, identity).plan(&CPU, rows).unwrap_err();
+    let error = kernel!(f32, f32, matmul::Layout::Nn, identity).plan(&CPU, &rows).unwrap_err();
     assert!(error.to_string().contains("m, n, k") && error.to_string().contains("rows, n, k"), "{error}");
 }
 

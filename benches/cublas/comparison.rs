@@ -167,7 +167,7 @@ impl Bench {
             opponent: case.opponent.name(),
             shape,
             buffers,
-            schedule: kernel.plan(&self.device, shape)?.to_string(),
+            schedule: kernel.plan(&self.device, &shape)?.to_string(),
             sets: operands.borrow().count(),
             launches_per_round: launches,
             ours: timing,

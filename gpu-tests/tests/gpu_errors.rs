@@ -84,7 +84,7 @@ fn another_dimension_than_the_compiled_one_is_refused() {
     let (a, b) = (zeros::<bf16>(&device, 4, 136), zeros::<bf16>(&device, 136, 512));
     let refused = known::n_and_k(&a, &b, &mut zeros(&device, 4, 512));
     assert!(matches!(refused, Err(Error::KnownDimension { dim, known: 520, given: 512, .. }) if dim == "n"));
-    let refused = known::n_and_k::KERNEL.prepare(&device, matmul::extents(4, 520, 128));
+    let refused = known::n_and_k::KERNEL.prepare(&device, &matmul::extents(4, 520, 128));
     assert!(matches!(refused, Err(Error::KnownDimension { dim, known: 136, given: 128, .. }) if dim == "k"));
 }
 
@@ -136,7 +136,7 @@ fn a_kernel_for_another_gpu_names_what_it_was_compiled_for() {
     let descriptor = KernelDescriptor { variants: vec![elsewhere], ..built().clone() };
     // SAFETY: the image and its plan are the built kernel's own.
     let kernel = unsafe { Kernel::<bf16, bf16>::from_descriptor(descriptor, ON_CPU) };
-    let refused = kernel.plan(&device, matmul::extents(2, 2, 2));
+    let refused = kernel.plan(&device, &matmul::extents(2, 2, 2));
     assert!(matches!(&refused, Err(Error::WrongArch { compiled_for, .. }) if compiled_for == "sm_87a"), "{refused:?}");
 }
 

@@ -51,7 +51,7 @@ fn a_captured_graph_computes_anew_at_each_replay() {
         let mut a = stream.clone_htod(&dense(m, k, 1)).unwrap();
         let b = Matrix::from_slice(&device, &dense(k, n, 2), k, n).unwrap();
         let mut out = Matrix::<bf16>::zeros(&device, m, n).unwrap();
-        bf16_nn::identity::KERNEL.prepare(&device, shape).unwrap();
+        bf16_nn::identity::KERNEL.prepare(&device, &shape).unwrap();
         device.synchronize().unwrap();
 
         stream.begin_capture(CaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();

@@ -146,8 +146,8 @@ impl<I: Element, O: Element> Kernel<I, O> {
     ///
     /// # Errors
     /// As [`Kernel::plan`], and the driver's own error if the image cannot be loaded.
-    pub fn prepare(&self, device: &Device, extents: Extents) -> Result<()> {
-        self.erased.prepare(device, &extents)
+    pub fn prepare(&self, device: &Device, extents: &Extents) -> Result<()> {
+        self.erased.prepare(device, extents)
     }
 
     /// Loads what a launch of any extents needs on `device`.
@@ -162,8 +162,8 @@ impl<I: Element, O: Element> Kernel<I, O> {
     ///
     /// # Errors
     /// As [`AnyKernel::plan`].
-    pub fn plan(&self, device: &Device, extents: Extents) -> Result<Plan<'_>> {
-        self.erased.plan(device, &extents)
+    pub fn plan(&self, device: &Device, extents: &Extents) -> Result<Plan<'_>> {
+        self.erased.plan(device, extents)
     }
 }
 

@@ -215,8 +215,8 @@ fn on_the_cpu_the_plan_is_the_cpu_and_needs_no_image() {
         |arguments| matmul_on_cpu(arguments, matmul::Layout::Nt, |sums| along_row::leaky_relu(sums, 0.01));
     // SAFETY: nothing here is ever loaded; the CPU does not look at images.
     let linear = unsafe { Kernel::<bf16, bf16>::from_descriptor(LINEAR.clone(), cpu) };
-    assert!(matches!(linear.plan(&Device::cpu(), extents(1, 2, 3)).unwrap(), Plan::Cpu));
-    linear.prepare(&Device::cpu(), extents(1, 2, 3)).unwrap();
+    assert!(matches!(linear.plan(&Device::cpu(), &extents(1, 2, 3)).unwrap(), Plan::Cpu));
+    linear.prepare(&Device::cpu(), &extents(1, 2, 3)).unwrap();
 }
 
 #[test]

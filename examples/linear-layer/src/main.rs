@@ -48,8 +48,8 @@ fn main() -> Result<()> {
     let tokens: usize = if device.is_cpu() { 99 } else { 4001 }; // any number: tiles need not divide it
     let shape = |n: usize, k: usize| matmul::extents(tokens as u32, n as u32, k as u32);
     println!("{tokens} tokens on {device}");
-    println!("up:   {}", up::KERNEL.plan(&device, shape(HIDDEN, FEATURES))?);
-    println!("down: {}", down::KERNEL.plan(&device, shape(FEATURES, HIDDEN))?);
+    println!("up:   {}", up::KERNEL.plan(&device, &shape(HIDDEN, FEATURES))?);
+    println!("down: {}", down::KERNEL.plan(&device, &shape(FEATURES, HIDDEN))?);
 
     let mlp = Mlp::random(&device)?;
     let x = random(&device, tokens, FEATURES, 1.0, 3)?;
