@@ -4,13 +4,18 @@ use super::picks::Columns;
 
 /// The sum of a row's values. It is kept in `f64`: no order of additions in `f32` is closer.
 pub fn row_sum(values: impl Iterator<Item = f32>) -> f32 {
-    values.map(f64::from).sum::<f64>() as f32
+    sum(values) as f32
 }
 
 /// The sum over the number of values; NaN for none.
 pub fn row_mean(values: impl ExactSizeIterator<Item = f32>) -> f32 {
     let count = values.len() as f64;
-    (values.map(f64::from).sum::<f64>() / count) as f32
+    (sum(values) / count) as f32
+}
+
+/// As on a GPU, from 0 on: `Iterator::sum` begins with −0.
+fn sum(values: impl Iterator<Item = f32>) -> f64 {
+    values.fold(0.0, |sum, value| sum + f64::from(value))
 }
 
 /// The greatest value; NaNs are passed over. −∞ where there is none.
@@ -48,7 +53,14 @@ mod tests {
         assert_eq!((row_max(values.into_iter()), row_min(values.into_iter())), (1.0, -2.0));
         assert!(row_sum(values.into_iter()).is_nan() && row_mean(std::iter::empty()).is_nan());
         assert_eq!((row_max(std::iter::empty()), row_min(std::iter::empty())), (f32::NEG_INFINITY, f32::INFINITY));
-        assert_eq!(row_sum(std::iter::empty()), 0.0);
+    }
+
+    #[test]
+    fn sums_of_nothing_and_of_negative_zeros_are_zero_without_a_sign() {
+        for values in [&[][..], &[-0.0], &[-0.0, -0.0]] {
+            assert_eq!(row_sum(values.iter().copied()).to_bits(), 0, "{values:?}");
+        }
+        assert_eq!(row_mean([-0.0].into_iter()).to_bits(), 0);
     }
 
     #[test]
