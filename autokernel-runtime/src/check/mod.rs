@@ -5,7 +5,7 @@ mod extents;
 
 use self::extents::{ARGUMENT_AXES, BATCH_AXES, countable, extents};
 
-use crate::{Argument, Device, Error, Extents, Operand, Passed, Result, Role, Signature};
+use crate::{Argument, Device, Dim, Error, Extents, Operand, Passed, Result, Role, Signature};
 
 pub use extents::MAX_EXTENT;
 
@@ -111,8 +111,8 @@ pub(crate) fn check_extents(kernel: &str, signature: &Signature, given: &Extents
         Extents::collect(sizes).filter(|ordered| ordered.iter().count() == count && signature.names().count() == count);
     let ordered = ordered.ok_or_else(|| Error::Dimensions {
         kernel: kernel.to_owned(),
-        expected: signature.names().map(|dim| dim.to_string()).collect::<Vec<_>>().join(", "),
-        given: given.iter().map(|(dim, _)| dim.to_string()).collect::<Vec<_>>().join(", "),
+        expected: listed(signature.names()),
+        given: listed(given.iter().map(|(dim, _)| dim)),
     })?;
     for (dim, size) in ordered.iter() {
         countable(kernel, size as usize, || format!("`{dim}`"))?;
@@ -121,6 +121,12 @@ pub(crate) fn check_extents(kernel: &str, signature: &Signature, given: &Extents
     check_multiples(kernel, signature, &ordered)?;
     check_whole(kernel, signature, &ordered)?;
     Ok(ordered)
+}
+
+/// `m, n, k`, or `none`.
+fn listed(dims: impl Iterator<Item = Dim>) -> String {
+    let names: Vec<String> = dims.map(|dim| dim.to_string()).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 /// Refuses another size of a dimension than the one that was compiled in.
@@ -301,6 +307,8 @@ mod tests {
             let text = check_extents("linear", &linear(), &of(names)).unwrap_err().to_string();
             assert!(text.contains("m, n, k"), "{text}");
         }
+        let text = check_extents("linear", &linear(), &of(&[])).unwrap_err().to_string();
+        assert!(text.contains("and given were none."), "{text}");
         let large = Extents::new([(dim("m"), u32::MAX), (dim("n"), 1), (dim("k"), 1)]);
         assert!(matches!(check_extents("linear", &linear(), &large), Err(Error::TooLarge { .. })));
     }
