@@ -164,22 +164,25 @@ const fn elements_of(row: Layout) -> usize {
 /// The layout of the heads that lie side by side in each row of a matrix, `batch` sequences one below the other.
 fn layout_of_tokens(tokens: Layout, batch: usize, heads: usize) -> Result<Layout> {
     let Layout { rows, columns, ld, .. } = tokens;
-    let fits = batch > 0 && heads > 0 && rows.is_multiple_of(batch) && columns.is_multiple_of(heads);
+    // A multiple of 0 is 0.
+    let fits = rows.is_multiple_of(batch) && columns.is_multiple_of(heads);
     let (sequence, elements) = (rows / batch.max(1), columns / heads.max(1));
     let (shape, strides) = ([batch, heads, sequence, elements], [sequence.saturating_mul(ld), elements, ld]);
     let span = tokens.span().unwrap_or(0);
     if fits {
         return Layout::strided_heads(span, shape, strides);
     }
-    let needed = format!("a multiple of {batch} rows and one of {heads} columns, not {rows} and {columns}");
-    let remedy = "Pass so many rows for each sequence and columns for each head, of which there is at least one";
+    let needed = format!(
+        "as many rows for each of {batch} sequences and columns for each of {heads} heads, not {rows} and {columns}"
+    );
+    let remedy = "Pass rows that divide into the sequences and columns that divide into the heads";
     Err(Error::HeadsSize { len: span, shape, strides, needed, remedy })
 }
 
 fn layout_of_rows(matrix: Layout, batch: usize, heads: usize) -> Result<Layout> {
     let Layout { rows, columns, ld, .. } = matrix;
     let matrices = batch.saturating_mul(heads);
-    let fits = matrices > 0 && rows.is_multiple_of(matrices);
+    let fits = rows.is_multiple_of(matrices);
     let sequence = rows / matrices.max(1);
     let of_head = sequence.saturating_mul(ld);
     let (shape, strides) = ([batch, heads, sequence, columns], [heads.saturating_mul(of_head), of_head, ld]);
@@ -187,8 +190,8 @@ fn layout_of_rows(matrix: Layout, batch: usize, heads: usize) -> Result<Layout> 
     if fits {
         return Layout::strided_heads(span, shape, strides);
     }
-    let needed = format!("a multiple of {matrices} rows, not {rows}");
-    let remedy = "Pass so many rows for each head of each sequence, of which there is at least one";
+    let needed = format!("as many rows for each of {heads} heads of {batch} sequences, not {rows}");
+    let remedy = "Pass rows that divide into all heads of all sequences";
     Err(Error::HeadsSize { len: span, shape, strides, needed, remedy })
 }
 
@@ -443,7 +446,7 @@ mod tests {
         assert_eq!((heads.shape(), heads.strides()), ([2, 3, 2, 2], [30, 10, 5]));
         assert_eq!(heads.to_vec().unwrap(), rows.to_vec().unwrap());
         let text = HeadsView::of_rows(&rows, 5, 1).unwrap_err().to_string();
-        assert!(text.contains("needs a multiple of 5 rows, not 12"), "{text}");
+        assert!(text.contains("needs as many rows for each of 1 heads of 5 sequences, not 12"), "{text}");
     }
 
     #[test]
@@ -458,9 +461,21 @@ mod tests {
         assert_eq!(keys.to_vec().unwrap(), [4., 5., 10., 11., 16., 17., 22., 23.]);
         for (batch, heads) in [(3, 2), (2, 3), (2, 0)] {
             let text = HeadsView::of_tokens(tokens.columns(..4).unwrap(), batch, heads).unwrap_err().to_string();
-            let needed = format!("needs a multiple of {batch} rows and one of {heads} columns, not 4 and 4");
-            assert!(text.contains(&needed) && text.contains("at least one"), "{text}");
+            let needed = format!(
+                "needs as many rows for each of {batch} sequences and columns for each of {heads} heads, not 4 and 4. Pass rows"
+            );
+            assert!(text.contains(&needed), "{text}");
         }
+    }
+
+    #[test]
+    fn no_rows_are_those_of_no_sequences() {
+        let nothing = MatrixView::<f32>::from_slice(&[], 0, 6).unwrap();
+        assert_eq!(HeadsView::of_tokens(&nothing, 0, 2).unwrap().shape(), [0, 2, 0, 3]);
+        assert_eq!(HeadsView::of_rows(&nothing, 0, 2).unwrap().shape(), [0, 2, 0, 6]);
+        let one = MatrixView::from_slice(&[0.0f32; 6], 1, 6).unwrap();
+        assert!(HeadsView::of_tokens(&one, 0, 2).is_err() && HeadsView::of_rows(&one, 0, 2).is_err());
+        assert!(HeadsView::of_rows(&one, usize::MAX, 2).is_err());
     }
 
     #[test]
