@@ -207,7 +207,7 @@ impl<'a, T: Number> BatchView<'a, T> {
     /// # Errors
     /// [`Error::OutOfRange`](crate::Error::OutOfRange).
     pub fn matrix(&self, number: usize) -> Result<MatrixView<'a, T>> {
-        self.matrices(number..number.saturating_add(1)).map(|one| one.0.only())
+        self.matrices(number..=number).map(|one| one.0.only())
     }
 
     /// Some of the matrices, with no copy.
@@ -295,7 +295,7 @@ impl<'a, T: Number> BatchViewMut<'a, T> {
     /// # Errors
     /// [`Error::OutOfRange`](crate::Error::OutOfRange).
     pub fn matrix(&mut self, number: usize) -> Result<MatrixViewMut<'_, T>> {
-        self.matrices(number..number.saturating_add(1)).map(|one| one.0.only())
+        self.matrices(number..=number).map(|one| one.0.only())
     }
 
     /// Some of the matrices, with no copy.
@@ -398,6 +398,9 @@ mod tests {
         let nothing = BatchView::<f32>::from_slice_with_strides(&[], [3, 2, 0], [usize::MAX; 2]).unwrap();
         assert!(nothing.matrix(2).unwrap().rows(1..).unwrap().to_vec().unwrap().is_empty());
         let one = Matrix::from_slice(&cpu, &[1.0f32], 1, 1).unwrap();
-        assert!(matches!(BatchView::broadcast(&one, usize::MAX).to_vec(), Err(Error::OutOfMemory { .. })));
+        let broadcast = BatchView::broadcast(&one, usize::MAX);
+        assert!(matches!(broadcast.to_vec(), Err(Error::OutOfMemory { .. })));
+        assert_eq!(broadcast.matrix(usize::MAX - 1).unwrap().to_vec().unwrap(), [1.0]);
+        assert!(matches!(broadcast.matrix(usize::MAX), Err(Error::OutOfRange { .. })));
     }
 }

@@ -127,7 +127,7 @@ impl Layout {
     /// The layout of what one product of a batch has of an operand of that kind, and the range of this layout's elements that it
     /// spans: a matrix, one of the rows that hold one for each, or one of the numbers of a row.
     pub fn of_product(&self, number: usize, kind: Kind) -> Result<(Self, Range<usize>)> {
-        let range = number..number.saturating_add(1);
+        let range = number..=number;
         match kind {
             Kind::Matrix => self.matrices(range),
             Kind::DeviceScalar => self.columns(range),
@@ -265,14 +265,15 @@ fn resolve(axis: &'static str, range: impl RangeBounds<usize>, extent: usize) ->
         Bound::Unbounded => 0,
     };
     let end = match range.end_bound() {
-        Bound::Included(&end) => end.saturating_add(1),
-        Bound::Excluded(&end) => end,
-        Bound::Unbounded => extent,
+        // Nothing has an index of which there is no next one.
+        Bound::Included(&end) => end.checked_add(1),
+        Bound::Excluded(&end) => Some(end),
+        Bound::Unbounded => Some(extent),
     };
-    if start <= end && end <= extent {
-        return Ok(start..end);
+    match end.filter(|&end| start <= end && end <= extent) {
+        Some(end) => Ok(start..end),
+        None => Err(Error::OutOfRange { axis, start, end: end.unwrap_or(usize::MAX), extent }),
     }
-    Err(Error::OutOfRange { axis, start, end, extent })
 }
 
 #[cfg(test)]
