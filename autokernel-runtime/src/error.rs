@@ -241,10 +241,19 @@ pub enum Error {
         ld: usize,
     },
 
-    /// A sub-view outside its matrix.
-    #[error("{axis} {start}..{end} are outside a matrix with {extent} {axis}. Use a range within 0..{extent}")]
+    /// A copy of another number of elements.
+    #[error("{given} elements do not fill {}. Copy exactly {}", by(&shape[axes_of_one(shape)..]), count(shape))]
+    CopyLength {
+        /// Elements that were given.
+        given: usize,
+        /// Where they were to go: batch, heads, rows, columns; of what has one axis a row.
+        shape: [usize; 4],
+    },
+
+    /// A part that is not there.
+    #[error("{axis} {start}..{end} are asked for, and there are {extent}. Use a range within 0..{extent}")]
     OutOfRange {
-        /// `rows` or `columns`.
+        /// What is counted: `rows`, `columns`, `matrices`, `elements`, `choices`.
         axis: &'static str,
         /// Start of the range.
         start: usize,
@@ -435,6 +444,12 @@ fn may_be(least: i64, most: i64) -> String {
 /// Leading axes that a batch or a matrix does not have, or that might as well not be there.
 fn axes_of_one(shape: &[usize; 4]) -> usize {
     shape.iter().take(2).take_while(|size| **size == 1).count()
+}
+
+/// How many elements a shape has, in words, as the product may not fit a `usize`.
+fn count(shape: &[usize; 4]) -> String {
+    let product = shape.iter().try_fold(1usize, |product, size| product.checked_mul(*size));
+    product.map_or_else(|| "more than memory holds".to_owned(), |product| product.to_string())
 }
 
 /// `2x16x512`.

@@ -118,7 +118,11 @@ impl Routes {
 }
 
 fn of_choice<T: crate::Number>(matrix: &Matrix<T>, choice: usize) -> Result<MatrixView<'_, T>> {
-    matrix.view().rows(choice..choice.saturating_add(1))
+    let (end, extent) = (choice.saturating_add(1), matrix.nrows());
+    if end > extent {
+        return Err(Error::OutOfRange { axis: "choices", start: choice, end, extent });
+    }
+    matrix.view().rows(choice..end)
 }
 
 impl fmt::Debug for Routes {
@@ -141,7 +145,10 @@ mod tests {
     fn routes_have_a_row_for_each_choice_and_no_other_choices() {
         let routes = Routes::zeros(&Device::cpu(), 5, 4, 2).unwrap();
         assert_eq!((routes.offsets().len(), routes.tokens().len(), routes.rows(1).unwrap().len()), (5, 10, 5));
-        assert!(routes.rows(2).is_err() && routes.weights(2).is_err() && routes.weights(usize::MAX).is_err());
+        for refused in [routes.rows(2).unwrap_err(), routes.weights(2).unwrap_err()] {
+            assert_eq!(refused.to_string(), "choices 2..3 are asked for, and there are 2. Use a range within 0..2");
+        }
+        assert!(routes.weights(usize::MAX).is_err());
         assert!(Routes::zeros(&Device::cpu(), usize::MAX, 4, 2).is_err());
     }
 

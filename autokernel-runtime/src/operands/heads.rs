@@ -106,8 +106,9 @@ impl<T: Number> Heads<T> {
     /// Copies as many other elements here; on a GPU in the order of its stream.
     ///
     /// # Errors
-    /// [`Error::BufferSize`] for another number of elements, or the driver's own error.
+    /// [`Error::CopyLength`] for another number of elements, or the driver's own error.
     pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
+        self.layout.filled_by(data.len())?;
         self.elements.copy_from_slice(data)
     }
 
@@ -426,7 +427,8 @@ mod tests {
     fn heads_are_filled_again_copied_and_viewed_twice_in_turn() {
         let mut heads = Heads::<f32>::zeros(&Device::cpu(), [1, 2, 1, 2]).unwrap();
         heads.copy_from_slice(&[1.0, 2.0, 3.0, 4.0]).unwrap();
-        assert!(heads.copy_from_slice(&[1.0]).is_err(), "another number of elements");
+        let text = heads.copy_from_slice(&[1.0]).unwrap_err().to_string();
+        assert_eq!(text, "1 elements do not fill 2x1x2. Copy exactly 4");
         let copy = heads.to_device(&Device::cpu()).unwrap();
         assert_eq!((copy.shape(), copy.to_vec().unwrap()), ([1, 2, 1, 2], vec![1.0, 2.0, 3.0, 4.0]));
         assert!(heads.as_cudarc().is_none() && heads.as_cudarc_mut().is_none() && heads.view().as_cudarc().is_none());

@@ -26,10 +26,10 @@ impl<T: Number> MatrixViewMut<'_, T> {
     /// stream that the memory was allocated on, one for each row where there are gaps.
     ///
     /// # Errors
-    /// [`Error::BufferSize`] for another number of elements, or the driver's own error.
+    /// [`Error::CopyLength`] for another number of elements, or the driver's own error.
     pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
-        let Layout { rows, columns, ld, .. } = self.layout;
-        Layout::dense(data.len(), rows, columns)?;
+        self.layout.filled_by(data.len())?;
+        let Layout { columns, ld, .. } = self.layout;
         if data.is_empty() {
             return Ok(());
         }
@@ -99,7 +99,7 @@ mod tests {
     fn as_many_elements_are_copied_as_there_are_or_none() {
         let mut matrix = Matrix::<f32>::zeros(&Device::cpu(), 2, 3).unwrap();
         let text = matrix.copy_from_slice(&[1.0; 5]).unwrap_err().to_string();
-        assert!(text.contains("5 elements is no 2x3 matrix"), "{text}");
+        assert_eq!(text, "5 elements do not fill 2x3. Copy exactly 6");
         assert_eq!(matrix.as_slice().unwrap(), [0.0; 6]);
         Matrix::<f32>::zeros(&Device::cpu(), 0, 3).unwrap().copy_from_slice(&[]).unwrap();
     }

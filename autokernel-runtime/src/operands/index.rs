@@ -79,7 +79,7 @@ impl Index {
     /// Copies as many other numbers here; on a GPU in the order of its stream, so that a captured graph reads them next.
     ///
     /// # Errors
-    /// [`Error::BufferSize`](crate::Error::BufferSize), or the driver's own error.
+    /// [`Error::CopyLength`](crate::Error::CopyLength), or the driver's own error.
     pub fn copy_from_slice<T: RowNumber>(&mut self, rows: &[T]) -> Result<()> {
         self.0.copy_from_slice(T::signed(rows))
     }
@@ -199,7 +199,7 @@ impl<'a> IndexView<'a> {
     /// # Errors
     /// [`Error::OutOfRange`](crate::Error::OutOfRange).
     pub fn range(&self, range: impl RangeBounds<usize>) -> Result<Self> {
-        self.0.columns(range).map(Self)
+        self.0.elements(range).map(Self)
     }
 
     /// Rows of a launch that it has a number for.

@@ -198,6 +198,15 @@ impl Layout {
         })
     }
 
+    /// Refuses another number of elements than there are.
+    pub fn filled_by(&self, given: usize) -> Result<()> {
+        let shape = self.shape();
+        if shape.iter().try_fold(1usize, |product, size| product.checked_mul(*size)) == Some(given) {
+            return Ok(());
+        }
+        Err(Error::CopyLength { given, shape })
+    }
+
     /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.rows == 0 || self.columns == 0 || self.outer.iter().any(|axis| axis.size == 0)
@@ -227,7 +236,16 @@ impl Layout {
 
     /// The layout of some columns, and the range of this layout's elements that they span.
     pub fn columns(&self, range: impl RangeBounds<usize>) -> Result<(Self, Range<usize>)> {
-        let range = resolve("columns", range, self.columns)?;
+        self.within_rows("columns", range)
+    }
+
+    /// The same of one row, which stands for what has one axis.
+    pub fn elements(&self, range: impl RangeBounds<usize>) -> Result<(Self, Range<usize>)> {
+        self.within_rows("elements", range)
+    }
+
+    fn within_rows(&self, axis: &'static str, range: impl RangeBounds<usize>) -> Result<(Self, Range<usize>)> {
+        let range = resolve(axis, range, self.columns)?;
         let part = Self { columns: range.len(), ..*self };
         Ok((part, part.at(range.start, self.is_empty())))
     }
@@ -370,11 +388,13 @@ mod tests {
     }
 
     #[test]
-    fn a_sub_view_outside_its_matrix_names_the_range_and_the_extent() {
+    fn a_part_that_is_not_there_is_told_by_what_is_counted_with_the_range_and_the_extent() {
         let layout = Layout::dense(12, 3, 4).unwrap();
         let text = layout.rows(2..4).unwrap_err().to_string();
-        assert!(text.contains("rows 2..4") && text.contains("3 rows"), "{text}");
+        assert_eq!(text, "rows 2..4 are asked for, and there are 3. Use a range within 0..3");
         assert!(layout.columns(5..).is_err());
+        let text = Layout::one_row(4).elements(3..5).unwrap_err().to_string();
+        assert!(text.starts_with("elements 3..5 are asked for, and there are 4."), "{text}");
         assert!(layout.columns(..=usize::MAX).is_err());
         #[allow(clippy::reversed_empty_ranges)]
         let reversed = layout.rows(2..1);

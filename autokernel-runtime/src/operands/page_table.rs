@@ -55,7 +55,7 @@ impl PageTable {
     /// next.
     ///
     /// # Errors
-    /// [`Error::BufferSize`](crate::Error::BufferSize), or the driver's own error.
+    /// [`Error::CopyLength`](crate::Error::CopyLength), or the driver's own error.
     pub fn copy_from_slice<T: RowNumber>(&mut self, pages: &[T]) -> Result<()> {
         self.0.copy_from_slice(T::signed(pages))
     }

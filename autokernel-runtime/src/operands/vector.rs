@@ -101,7 +101,7 @@ macro_rules! vector {
             /// Copies as many other elements here; on a GPU in the order of its stream.
             ///
             /// # Errors
-            /// [`Error::BufferSize`](crate::Error::BufferSize), or the driver's own error.
+            /// [`Error::CopyLength`](crate::Error::CopyLength), or the driver's own error.
             pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
                 self.0.copy_from_slice(data)
             }
@@ -161,7 +161,7 @@ macro_rules! vector {
             /// # Errors
             /// [`Error::OutOfRange`](crate::Error::OutOfRange).
             pub fn range(&self, range: impl RangeBounds<usize>) -> Result<Self> {
-                self.0.columns(range).map(Self)
+                self.0.elements(range).map(Self)
             }
 
             /// Elements.
@@ -206,7 +206,7 @@ macro_rules! vector {
             /// # Errors
             /// [`Error::OutOfRange`](crate::Error::OutOfRange).
             pub fn range(&mut self, range: impl RangeBounds<usize>) -> Result<$ViewMut<'_, T>> {
-                self.0.columns(range).map($ViewMut)
+                self.0.elements(range).map($ViewMut)
             }
 
             /// Elements.

@@ -58,7 +58,7 @@ macro_rules! vector_batch {
             /// Copies as many other elements here, those of one matrix after the other; on a GPU in the order of its stream.
             ///
             /// # Errors
-            /// [`Error::BufferSize`](crate::Error::BufferSize), or the driver's own error.
+            /// [`Error::CopyLength`](crate::Error::CopyLength), or the driver's own error.
             pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
                 self.0.copy_from_slice(data)
             }

@@ -112,7 +112,17 @@ impl<'a, T: Number> MatrixView<'a, T> {
     /// # Errors
     /// [`Error::OutOfRange`], [`Error::Packing`] for numbers of 4 bits from within 16 bytes that stand together.
     pub fn columns(&self, range: impl RangeBounds<usize>) -> Result<Self> {
-        let (layout, elements) = self.layout.columns(range)?;
+        let columns = self.layout.columns(range)?;
+        self.within_rows(columns)
+    }
+
+    /// Some elements of one row, which stands for what has one axis.
+    pub(crate) fn elements(&self, range: impl RangeBounds<usize>) -> Result<Self> {
+        let elements = self.layout.elements(range)?;
+        self.within_rows(elements)
+    }
+
+    fn within_rows(&self, (layout, elements): (Layout, Range<usize>)) -> Result<Self> {
         packed::begins_a_unit(T::DTYPE, elements.start)?;
         Ok(Self { storage: self.storage.slice(elements), layout })
     }
@@ -261,7 +271,17 @@ impl<'a, T: Number> MatrixViewMut<'a, T> {
     /// # Errors
     /// [`Error::OutOfRange`], [`Error::Packing`] for numbers of 4 bits from within 16 bytes that stand together.
     pub fn columns(&mut self, range: impl RangeBounds<usize>) -> Result<MatrixViewMut<'_, T>> {
-        let (layout, elements) = self.layout.columns(range)?;
+        let columns = self.layout.columns(range)?;
+        self.within_rows(columns)
+    }
+
+    /// Some elements of one row, which stands for what has one axis.
+    pub(crate) fn elements(&mut self, range: impl RangeBounds<usize>) -> Result<MatrixViewMut<'_, T>> {
+        let elements = self.layout.elements(range)?;
+        self.within_rows(elements)
+    }
+
+    fn within_rows(&mut self, (layout, elements): (Layout, Range<usize>)) -> Result<MatrixViewMut<'_, T>> {
         packed::begins_a_unit(T::DTYPE, elements.start)?;
         Ok(MatrixViewMut { storage: self.storage.slice(elements), layout })
     }
