@@ -261,7 +261,11 @@ impl<'a> Written<'a> {
         // A token with the span of both.
         let parentheses = quote_spanned!(function.sig.paren_token.span.join()=> ());
         let parameter_list = nodes.add(parentheses);
-        let parameters: Vec<_> = inputs.iter().map(|input| parameter::read(input, &mut nodes)).collect();
+        let in_source = inputs.len() - overwritten.len();
+        let mut parameters: Vec<_> =
+            inputs.iter().take(in_source).map(|input| parameter::read(input, &mut nodes)).collect();
+        let before: Vec<_> = overwritten.iter().filter_map(|it| it.parameter(&parameters)).collect();
+        parameters.extend(before);
         let names: Vec<Ident> = inputs.iter().filter_map(parameter::name).cloned().collect();
         let own = attribute.names.iter().map(|name| Ident::new(name, Span::call_site()));
         let in_scope: Vec<Ident> = names.iter().cloned().chain(own).collect();
@@ -286,6 +290,7 @@ impl<'a> Written<'a> {
         let declared = Problem::declare(&declaration).unwrap_or_else(|| {
             Err(vec![place.complain(format!("no operation has an attribute `{}`", attribute.name))])
         });
+        let declared = declared.map_err(|complaints| overwritten::as_written(complaints, overwritten));
         let problem = match (declared, body) {
             (declared, Ok(_)) => declared.map_err(|complaints| nodes.refusal(complaints))?,
             (Err(complaints), Err(mistakes)) if !complaints.is_empty() => {

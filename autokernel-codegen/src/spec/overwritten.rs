@@ -1,6 +1,7 @@
 //! Outputs that a body reads before it writes them: `x = x + skip;`.
 
 use autokernel_ops::body::InPlace;
+use autokernel_ops::declaration::{Complaint, Parameter, TensorParameter};
 use syn::visit::Visit;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Block, FnArg, Ident, Signature, Stmt, parse_quote};
@@ -22,6 +23,17 @@ impl Overwritten {
     /// The same as the operation is told.
     pub fn in_place(&self) -> InPlace {
         InPlace { output: self.output.to_string(), before: self.before.to_string() }
+    }
+
+    /// What the body reads, of the parameters that the source has: where the output stands.
+    pub fn parameter(&self, parameters: &[Parameter]) -> Option<Parameter> {
+        parameters.iter().find_map(|parameter| match parameter {
+            Parameter::Tensor(tensor) if self.output == tensor.name => {
+                let name = self.before.to_string();
+                Some(Parameter::Tensor(TensorParameter { name, mutable: false, ..tensor.clone() }))
+            }
+            _ => None,
+        })
     }
 }
 
@@ -47,6 +59,20 @@ pub fn split(sig: &mut Signature, block: &mut Block) -> Vec<Overwritten> {
         overwritten.push(Overwritten { output, before });
     }
     overwritten
+}
+
+/// What the operation complains of, in the words of the source: there an output and what it held before have one name and one type.
+pub fn as_written(complaints: Vec<Complaint>, overwritten: &[Overwritten]) -> Vec<Complaint> {
+    let mut told: Vec<Complaint> = Vec::new();
+    for mut complaint in complaints {
+        for Overwritten { output, before } in overwritten {
+            complaint.message = complaint.message.replace(&format!("`{before}`"), &format!("`{output}`"));
+        }
+        if told.iter().all(|other| (other.node, &other.message) != (complaint.node, &complaint.message)) {
+            told.push(complaint);
+        }
+    }
+    told
 }
 
 /// `output = output + value;` of `output += value;`.

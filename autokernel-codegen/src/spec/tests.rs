@@ -233,3 +233,16 @@ fn a_reduction_in_a_body_of_attention_is_one_mistake() {
     let messages: Vec<String> = errors.into_iter().map(|error| error.to_string()).collect();
     assert!(messages.len() == 1 && messages[0].contains("arithmetic on one score"), "{messages:?}");
 }
+
+#[test]
+fn what_is_written_over_is_complained_of_once_and_by_its_own_name() {
+    let messages = |name: &str, function: &str| -> Vec<String> {
+        let errors = read(name, "", function).err().unwrap();
+        errors.into_iter().map(|error| error.to_string()).collect()
+    };
+    for parameters in ["x: &mut Matrix<f64>, skip: &Matrix<f32>", "x: &mut Batch<f32>, skip: &Matrix<f32>"] {
+        assert_eq!(messages("rows", &format!("fn f({parameters}) {{ x += skip; }}")).len(), 1, "{parameters}");
+    }
+    let factor = messages("fused_matmul", "fn f(a: &Matrix<bf16>, x: &mut Matrix<bf16>) { x += dot(a, x); }");
+    assert!(factor.iter().all(|message| message.contains("`x`") && !message.contains("x_before")), "{factor:?}");
+}
