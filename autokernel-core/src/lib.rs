@@ -43,7 +43,7 @@ pub use numbers::{Counted, Each, Numbers, Size};
 pub use occupancy::{BlockNeeds, Limiter, Occupancy};
 pub use placement::Placement;
 pub use plan::{Alignment, Arg, Field, Grid, KernelStep, LaunchPlan, Residency, Split, TileBox};
-pub use plausible::{Implausible, check_amount, check_count, check_ms};
+pub use plausible::{Implausible, check_amount, check_between, check_count, check_ms};
 pub use signature::{Coarse, Dimension, OWN_AXIS, Operand, Passed, Role, Signature};
 pub use sm_limits::SmLimits;
 pub use span::{ParseSpanError, Span};

@@ -1,8 +1,9 @@
 //! The few images that every kernel carries beside its tuned entries, and the constants of the model that chooses among
 //! them.
 
-use autokernel_core::Arch;
-use serde::{Deserialize, Serialize};
+use autokernel_core::{Arch, check_between};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::matmul::model::Constants;
 use crate::problem::{Layout, Problem, ProblemClass};
@@ -23,8 +24,10 @@ pub struct Portfolio {
     /// For which target.
     pub arch: Arch,
     /// The images, most useful first.
+    #[serde(deserialize_with = "some_images")]
     pub images: Vec<PortfolioImage>,
     /// What the model that chooses among them was fitted to.
+    #[serde(deserialize_with = "plausible_constants")]
     pub model: Constants,
     /// Where the choice comes from.
     pub provenance: PortfolioProvenance,
@@ -48,6 +51,7 @@ pub struct PortfolioImage {
     /// The schedule that stands for it; the model chooses its knobs that are set at launch.
     pub schedule: Schedule,
     /// Measured over predicted time in the geometric mean: what the constants do not tell of this image.
+    #[serde(deserialize_with = "plausible_factor")]
     pub measured_over_predicted: f64,
 }
 
@@ -80,6 +84,27 @@ pub struct PortfolioProvenance {
 
 /// Measured over predicted time of an image that nobody measured.
 pub(crate) const AS_PREDICTED: f64 = 1.0;
+
+fn some_images<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<PortfolioImage>, D::Error> {
+    let images = Vec::<PortfolioImage>::deserialize(deserializer)?;
+    if images.is_empty() {
+        return Err(D::Error::custom("a portfolio without images serves nothing; leave it out"));
+    }
+    Ok(images)
+}
+
+fn plausible_constants<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Constants, D::Error> {
+    let constants = Constants::deserialize(deserializer)?;
+    constants.check().map_err(|implausible| D::Error::custom(format!("no fit finds that: {implausible}")))?;
+    Ok(constants)
+}
+
+/// An image that is predicted a hundredfold too fast or too slow is chosen always or never.
+fn plausible_factor<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let factor = f64::deserialize(deserializer)?;
+    check_between("measured_over_predicted", factor, 0.01, 100.0).map_err(D::Error::custom)?;
+    Ok(factor)
+}
 
 impl Portfolio {
     /// Whether its images serve `problem` on `arch`.

@@ -182,3 +182,21 @@ fn the_hash_of_the_kernel_sources_is_optional_and_kept() {
     let with = config(vec![entry]);
     assert_eq!(Config::parse(&with.to_json(), Path::new("x")).unwrap(), with);
 }
+
+#[test]
+fn constants_and_factors_of_a_portfolio_that_no_fit_finds_are_refused_by_name() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../best_config.json")).unwrap();
+    let shipped: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for (at, wrong, reason) in [
+        ("/portfolios/0/model/load_us", serde_json::json!(-1), "load_us is -1; it is from 0.1 to 3"),
+        ("/portfolios/0/model/l2_gb_per_s", serde_json::json!(1e308), "l2_gb_per_s is 1e308; it is from 30 to 500"),
+        ("/portfolios/0/images/1/measured_over_predicted", serde_json::json!(-1), "measured_over_predicted is -1;"),
+        ("/portfolios/0/images/1/measured_over_predicted", serde_json::json!(0), "measured_over_predicted is 0;"),
+        ("/portfolios/1/images", serde_json::json!([]), "a portfolio without images serves nothing; leave it out"),
+    ] {
+        let mut config = shipped.clone();
+        *config.pointer_mut(at).unwrap() = wrong;
+        let message = refused(&config.to_string());
+        assert!(message.starts_with("best_config.json:1:") && message.contains(reason), "{message}");
+    }
+}

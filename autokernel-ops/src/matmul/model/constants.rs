@@ -1,5 +1,6 @@
 //! What a fit to recordings finds.
 
+use autokernel_core::{Implausible, check_between};
 use serde::{Deserialize, Serialize};
 
 /// Declares the constants with their bounds, in the order in which a fit holds them.
@@ -35,9 +36,13 @@ macro_rules! constants {
                 Constants { $($name),+ }
             }
 
-            /// Whether each is a number within its bounds.
-            pub fn is_plausible(&self) -> bool {
-                self.to_array().iter().zip(Self::BOUNDS).all(|(value, (low, high))| (low..=high).contains(value))
+            /// Refuses one that is no number within its bounds.
+            ///
+            /// # Errors
+            /// The first of them.
+            pub fn check(&self) -> Result<(), Implausible> {
+                let named = Self::NAMES.into_iter().zip(self.to_array()).zip(Self::BOUNDS);
+                named.into_iter().try_for_each(|((name, value), (low, high))| check_between(name, value, low, high))
             }
         }
     };
@@ -108,8 +113,10 @@ mod tests {
         assert_eq!(Constants::from_array(start.to_array()), start);
         assert_eq!(Constants::NAMES[Constants::COUNT - 1], "h100_contention");
         assert_eq!(start.to_array()[Constants::COUNT - 1], start.h100_contention);
-        assert!(start.is_plausible());
-        assert!(!Constants { sustained: f64::NAN, ..start }.is_plausible());
+        assert_eq!(start.check(), Ok(()));
+        let message = Constants { load_us: -1.0, ..start }.check().unwrap_err().to_string();
+        assert_eq!(message, "load_us is -1; it is from 0.1 to 3");
+        assert!(Constants { sustained: f64::NAN, ..start }.check().is_err());
     }
 
     #[test]

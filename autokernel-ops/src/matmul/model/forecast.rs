@@ -47,7 +47,7 @@ pub fn forecast(
     machine: Machine,
 ) -> Option<Box<dyn Forecast>> {
     let constants = constants.map_or(Ok(Constants::START), serde_json::from_str::<Constants>).ok()?;
-    let model = constants.is_plausible().then_some(Model { machine, constants })?;
+    let model = constants.check().is_ok().then_some(Model { machine, constants })?;
     let splits = splits_of(class, schedule).map(|schedule| Form::new(class, schedule)).collect();
     Some(Box::new(OfImage { model, own: Form::new(class, schedule), splits, many: class.many() }))
 }
