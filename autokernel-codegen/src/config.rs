@@ -29,6 +29,7 @@ pub struct Config {
     #[serde(deserialize_with = "supported_version")]
     pub version: u32,
     /// The archs that kernels are compiled for. `AUTOKERNEL_ARCHS` overrides it.
+    #[serde(deserialize_with = "some_archs")]
     pub archs: Vec<Arch>,
     /// The tuned entries.
     #[serde(default)]
@@ -109,6 +110,16 @@ fn supported_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, 
     Err(serde::de::Error::custom(format!(
         "version {version} is not supported; this autokernel reads versions 1 to {VERSION}, so update autokernel or run the tuner again"
     )))
+}
+
+fn some_archs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Arch>, D::Error> {
+    let archs = Vec::<Arch>::deserialize(deserializer)?;
+    if archs.is_empty() {
+        return Err(serde::de::Error::custom(
+            "archs names no GPU to compile for; write some, as in [\"sm_80\", \"sm_90a\"]",
+        ));
+    }
+    Ok(archs)
 }
 
 /// A config file that could not be used.

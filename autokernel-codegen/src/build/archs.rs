@@ -1,5 +1,6 @@
 //! Which GPUs a crate's kernels are compiled for.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use super::error::BuildError;
@@ -23,6 +24,13 @@ fn asked(text: &str) -> Result<Option<Vec<Arch>>, BuildError> {
         NATIVE => native().map(Some),
         text => listed(text).map(Some),
     }
+}
+
+/// The archs, in their order; a second image for one would serve nothing.
+pub(super) fn each_once(mut archs: Vec<Arch>) -> Result<Vec<Arch>, BuildError> {
+    let mut seen = BTreeSet::new();
+    archs.retain(|arch| seen.insert(*arch));
+    if archs.is_empty() { Err(BuildError::NoArch) } else { Ok(archs) }
 }
 
 fn listed(text: &str) -> Result<Vec<Arch>, BuildError> {
@@ -59,6 +67,14 @@ mod tests {
     fn a_blank_variable_is_one_that_is_not_set() {
         assert!(asked("").unwrap().is_none() && asked("  ").unwrap().is_none());
         assert_eq!(asked(" sm_90a ").unwrap().unwrap(), [Arch::SM_90A]);
+    }
+
+    #[test]
+    fn an_arch_is_compiled_for_once_and_none_is_told() {
+        let twice = vec![Arch::SM_90A, Arch::SM_80, Arch::SM_90A];
+        assert_eq!(each_once(twice).unwrap(), [Arch::SM_90A, Arch::SM_80]);
+        let message = each_once(Vec::new()).unwrap_err().to_string();
+        assert!(message.contains("Build::archs") && message.contains("leave it out"), "{message}");
     }
 
     #[test]

@@ -14,6 +14,9 @@ pub enum BuildError {
     /// `AUTOKERNEL_ARCHS` is not a list of archs.
     #[error("AUTOKERNEL_ARCHS: {0}")]
     Archs(#[from] crate::arch::ParseArchError),
+    /// The build script names no arch.
+    #[error("Build::archs is given no GPU to compile for; name some, or leave it out for those of the config")]
+    NoArch,
     /// `AUTOKERNEL_ARCHS` is `native`, and no GPU is to be seen.
     #[error("AUTOKERNEL_ARCHS is `native`, and nvidia-smi names no GPU ({0}); name the archs, as in `sm_80,sm_90a`")]
     NoNativeArch(String),

@@ -108,7 +108,7 @@ impl Build {
         }
         let mut config = config.unwrap_or_default();
         let requested = archs::from_environment()?.or(self.archs.clone());
-        config.archs = requested.clone().unwrap_or(config.archs);
+        config.archs = archs::each_once(requested.clone().unwrap_or(config.archs))?;
         Ok((config, requested.unwrap_or_default()))
     }
 

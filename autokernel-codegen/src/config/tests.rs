@@ -184,6 +184,12 @@ fn the_hash_of_the_kernel_sources_is_optional_and_kept() {
 }
 
 #[test]
+fn a_config_that_names_no_arch_is_refused_with_the_form() {
+    let message = refused("{ \"version\": 2, \"archs\": [] }");
+    assert!(message.contains("archs names no GPU") && message.contains("[\"sm_80\", \"sm_90a\"]"), "{message}");
+}
+
+#[test]
 fn constants_and_factors_of_a_portfolio_that_no_fit_finds_are_refused_by_name() {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../best_config.json")).unwrap();
     let shipped: serde_json::Value = serde_json::from_str(&text).unwrap();
