@@ -14,7 +14,7 @@ const NATIVE: &str = "native";
 /// What `AUTOKERNEL_ARCHS` asks for; none where it is not set.
 pub(super) fn from_environment() -> Result<Option<Vec<Arch>>, BuildError> {
     println!("cargo::rerun-if-env-changed={ARCHS_ENV}");
-    asked(&std::env::var(ARCHS_ENV).unwrap_or_default())
+    asked(&std::env::var_os(ARCHS_ENV).unwrap_or_default().to_string_lossy())
 }
 
 /// Blank is not set: that is how a shell or a CI file takes a variable back.

@@ -30,7 +30,7 @@ impl Asked {
 /// What `AUTOKERNEL_IMAGES` asks for; nothing where it is not set.
 pub(super) fn from_environment() -> Result<Asked, BuildError> {
     println!("cargo::rerun-if-env-changed={IMAGES_ENV}");
-    asked(&std::env::var(IMAGES_ENV).unwrap_or_default())
+    asked(&std::env::var_os(IMAGES_ENV).unwrap_or_default().to_string_lossy())
 }
 
 /// Blank is not set: that is how a shell or a CI file takes a variable back.
