@@ -2,6 +2,7 @@
 
 mod portfolio;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::portfolio::AS_PREDICTED;
@@ -161,7 +162,14 @@ impl ConfigError {
     /// What to do about it.
     pub fn remedy(&self) -> &'static str {
         match self {
-            ConfigError::Io { .. } => "restore the file or run `cargo run --release -p tuner -- --write` to make one",
+            ConfigError::Io { source, .. } => match source.kind() {
+                ErrorKind::IsADirectory => {
+                    "a folder stands in the place of the file; move it away, or name another file"
+                }
+                ErrorKind::PermissionDenied => "let this user read the file",
+                ErrorKind::InvalidData => "restore the file from version control",
+                _ => "restore the file or run `cargo run --release -p tuner -- --write` to make one",
+            },
             ConfigError::Invalid { .. } => "correct the line, or restore the file from version control",
         }
     }

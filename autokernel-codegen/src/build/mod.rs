@@ -15,6 +15,7 @@ mod script;
 mod unserved;
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -100,7 +101,7 @@ impl Build {
         for path in std::iter::once(own.clone()).chain(shipped) {
             let asked_for = self.config.is_some() && path == own;
             // A file that is not there is not watched: cargo would run the build script every time.
-            if asked_for || path.is_file() {
+            if asked_for || is_there(&path) {
                 println!("cargo::rerun-if-changed={}", path.display());
                 let found = Config::load(&path)?;
                 config = Some(config.map_or(found.clone(), |config: Config| config.or(found)));
@@ -134,6 +135,11 @@ impl Build {
     }
 }
 
+/// Whether something stands there, and be it what cannot be read: that is told.
+fn is_there(path: &Path) -> bool {
+    !path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
 fn find_compiler(root: &Path, cache: &Path) -> Result<(Option<Compiler>, Option<String>), BuildError> {
     for name in SEARCH_ENV.into_iter().chain(COMPILE_ENV).chain([SKIP_NVCC_ENV]) {
         println!("cargo::rerun-if-env-changed={name}");
@@ -152,5 +158,27 @@ fn find_compiler(root: &Path, cache: &Path) -> Result<(Option<Compiler>, Option<
             Ok((None, Some(missing.to_string())))
         }
         Err(error) => Err(BuildError::Nvcc(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_the_place_of_the_config_and_cannot_be_read_ends_the_build() {
+        let crate_of = |put: fn(&Path)| {
+            let folder = tempfile::tempdir().unwrap();
+            put(&folder.path().join("best_config.json"));
+            Build::new().read_config(folder.path()).map(|_| ()).map_err(|error| error.to_string())
+        };
+        crate_of(|_| ()).unwrap();
+        let folder = crate_of(|path| std::fs::create_dir(path).unwrap()).unwrap_err();
+        assert!(folder.contains("a folder stands in the place of the file"), "{folder}");
+        #[cfg(unix)]
+        {
+            let nowhere = crate_of(|path| std::os::unix::fs::symlink("nowhere", path).unwrap()).unwrap_err();
+            assert!(nowhere.contains("best_config.json: No such file"), "{nowhere}");
+        }
     }
 }

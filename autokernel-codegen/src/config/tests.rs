@@ -206,3 +206,14 @@ fn constants_and_factors_of_a_portfolio_that_no_fit_finds_are_refused_by_name() 
         assert!(message.starts_with("best_config.json:1:") && message.contains(reason), "{message}");
     }
 }
+
+#[test]
+fn a_folder_in_the_place_of_the_file_and_a_file_that_is_no_text_are_told_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    let message = Config::load(folder.path()).unwrap_err().to_string();
+    assert!(message.contains("a folder stands in the place of the file"), "{message}");
+    let file = folder.path().join("best_config.json");
+    std::fs::write(&file, [0xff, 0xfe]).unwrap();
+    let message = Config::load(&file).unwrap_err().to_string();
+    assert!(message.ends_with("; restore the file from version control"), "{message}");
+}
