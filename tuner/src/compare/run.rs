@@ -42,6 +42,8 @@ impl CompareArgs {
         if arms.is_empty() {
             return Err(AppError::Usage("no strategy is left to compare; llm and hybrid need --llm or --replies"));
         }
+        // Before searches that may take long, or ask a model that costs something.
+        std::fs::create_dir_all(&self.out).map_err(OutputError::at(&self.out))?;
         let (budget, costs) = (self.budget(), self.costs());
         let seeds = u64::from(self.seeds);
         let progress = Progress::new(arenas.len() as u64 * arms.len() as u64 * seeds);
@@ -124,7 +126,7 @@ impl CompareArgs {
 
     /// The model that the options name for the searches of `name`, if any.
     fn models(&self, name: StrategyName, server: &Option<Arc<Guard>>) -> Result<Option<Box<Models>>, AppError> {
-        Ok(match self.llm.named() {
+        Ok(match &self.llm.llm {
             None => self.replies.as_deref().map(models::recorded),
             Some(Named::Transcript(path)) => Some(models::transcript(path)?),
             Some(Named::Folder(folder)) => Some(models::files(folder, &name.to_string(), self.llm.patience())),
@@ -136,7 +138,7 @@ impl CompareArgs {
 
     /// The server that `--llm` names, if it names one, within the caps of the whole comparison.
     fn server(&self) -> Result<Option<Arc<Guard>>, AppError> {
-        if !matches!(self.llm.named(), Some(Named::OpenAi(_) | Named::Anthropic(_))) {
+        if !matches!(self.llm.llm, Some(Named::OpenAi(_) | Named::Anthropic(_))) {
             return Ok(None);
         }
         let shared = |provider| models::shared(provider, self.llm.caps());
@@ -162,7 +164,6 @@ impl CompareArgs {
             ("regret_evaluations.svg", chart::regret(panels, Axis::Evaluations)?.into_bytes()),
             ("regret_seconds.svg", chart::regret(panels, Axis::Seconds)?.into_bytes()),
         ];
-        std::fs::create_dir_all(&self.out).map_err(OutputError::at(&self.out))?;
         for (name, contents) in &outputs {
             output::write(&self.out.join(name), contents)?;
         }

@@ -156,3 +156,13 @@ fn a_space_that_is_not_there_is_named() {
     let output = Tuner::new().run(&["compare", "--spaces", "spaces", "--space", "leaky_relu", "--shape", "1x1x1"]);
     assert!(text(&output.stderr).contains("512x4096x2048"), "{}", text(&output.stderr));
 }
+
+#[test]
+fn a_folder_that_cannot_be_made_is_told_before_anything_is_searched() {
+    let tuner = Tuner::new();
+    std::fs::write(tuner.folder().join("taken"), "").unwrap();
+    let output = tuner.run(&[&SMALL[..], &["--out", "taken"]].concat());
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("taken: ") && !told.contains("searches"), "{told}");
+}
