@@ -40,7 +40,7 @@ pub enum ExchangeError {
         source: serde_json::Error,
     },
     /// The journal is not there.
-    #[error("{} does not exist; tune first, or name a journal with --journal", .0.display())]
+    #[error("{} is no file; tune first, or name a journal with --journal", .0.display())]
     NoJournal(PathBuf),
     /// There is nothing to export.
     #[error("{} holds no trial that was asked for; leave --shape out, or tune first", .journal.display())]

@@ -257,7 +257,7 @@ fn a_journal_that_is_missing_and_a_file_of_another_format_are_named_with_a_remed
         String::from_utf8(output.stderr).unwrap()
     };
     let missing = said(&["export", "--out", "t4"]);
-    assert!(missing.contains("tuner-out/history.jsonl does not exist; tune first"), "{missing}");
+    assert!(missing.contains("tuner-out/history.jsonl is no file; tune first"), "{missing}");
     assert!(!tuner_.folder().join("t4").exists() && !tuner_.folder().join("tuner-out").exists());
     std::fs::write(tuner_.folder().join("x.t4.metadata.json"), "{}").unwrap();
     let other = said(&["import", "x.t4.metadata.json", "--out", "x.json.gz"]);
