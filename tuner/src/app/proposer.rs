@@ -58,7 +58,7 @@ pub fn model(args: &TuneArgs, transcript: &Path, stop: &Stop) -> Result<Option<A
 /// # Errors
 /// It cannot be used as the options say.
 pub(crate) fn provider(args: &LlmArgs) -> Result<Option<Arc<dyn Provider>>, AppError> {
-    let Some(named) = args.named() else { return Ok(None) };
+    let Some(named) = &args.llm else { return Ok(None) };
     let model = || args.model.as_deref().ok_or(AppError::Usage("this --llm needs --model with the model's name"));
     let key = |default: &str| Key::from_env(args.llm_key_env.as_deref().unwrap_or(default));
     let (limits, retry, extras) = (args.limits(), Retry::default(), args.extras());

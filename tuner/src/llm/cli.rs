@@ -1,15 +1,18 @@
 //! The options that concern the language model.
 
-use std::path::Path;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
 use super::anthropic::Anthropic;
 use super::extras::{Extras, Header, query_pair};
 use super::guard::Caps;
 use super::http::Limits;
-use crate::options::not_negative;
+use crate::options::{Unrepeated, not_negative};
 
 /// The language model and what it may cost.
 #[derive(Clone, Debug, Args)]
@@ -18,10 +21,10 @@ pub struct LlmArgs {
     /// A language model that proposes: the base URL of an OpenAI-compatible server (key from OPENAI_API_KEY);
     /// anthropic, or anthropic:URL (key from ANTHROPIC_API_KEY); file:DIR to exchange prompts and replies through a
     /// folder; or replay:FILE to answer from the transcript of an earlier run.
-    #[arg(long, value_name = "URL|anthropic|file:DIR|replay:FILE")]
-    pub llm: Option<String>,
+    #[arg(long, value_name = "URL|anthropic|file:DIR|replay:FILE", value_parser = Unrepeated::<Named>::new())]
+    pub llm: Option<Named>,
     /// The model to ask for.
-    #[arg(long, requires = "llm", value_name = "NAME")]
+    #[arg(long, requires = "llm", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub model: Option<String>,
     /// The environment variable that holds the key [default: OPENAI_API_KEY or ANTHROPIC_API_KEY].
     #[arg(long, requires = "llm", value_name = "VARIABLE")]
@@ -75,36 +78,58 @@ pub enum Unanswered {
 }
 
 /// What `--llm` names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Named<'n> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Named {
     /// An OpenAI-compatible server.
-    OpenAi(&'n str),
+    OpenAi(String),
     /// Anthropic, or a server that speaks its protocol.
-    Anthropic(&'n str),
+    Anthropic(String),
     /// A folder.
-    Folder(&'n Path),
+    Folder(PathBuf),
     /// A transcript.
-    Transcript(&'n Path),
+    Transcript(PathBuf),
 }
 
-impl<'n> Named<'n> {
-    fn of(name: &'n str) -> Self {
-        match name.split_once(':') {
-            Some(("file", folder)) => Named::Folder(Path::new(folder)),
-            Some(("replay", file)) => Named::Transcript(Path::new(file)),
-            Some(("anthropic", url)) => Named::Anthropic(url),
-            None if name == "anthropic" => Named::Anthropic(Anthropic::DEFAULT_BASE_URL),
-            _ => Named::OpenAi(name),
+impl FromStr for Named {
+    /// Does not repeat the text: a URL may hold a password.
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        match text.split_once(':') {
+            Some(("file", "")) => Err("--llm file: names no folder; write one, as in --llm file:model"),
+            Some(("replay", "")) => Err("--llm replay: names no file; write one, as in --llm replay:transcript.jsonl"),
+            Some(("file", folder)) => Ok(Named::Folder(folder.into())),
+            Some(("replay", file)) => Ok(Named::Transcript(file.into())),
+            Some(("anthropic", url)) if is_of_http(url) => Ok(Named::Anthropic(url.to_owned())),
+            None if text == "anthropic" => Ok(Named::Anthropic(Anthropic::DEFAULT_BASE_URL.to_owned())),
+            _ if is_of_http(text) => Ok(Named::OpenAi(text.to_owned())),
+            _ => Err(
+                "--llm names no language model; write the base URL of a server, which begins with http:// or https://, anthropic, \
+                 anthropic:URL, file:DIR or replay:FILE",
+            ),
+        }
+    }
+}
+
+/// Whether it begins as a URL of a server does.
+fn is_of_http(url: &str) -> bool {
+    let scheme = url.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| ["http", "https"].iter().any(|known| known.eq_ignore_ascii_case(scheme)))
+}
+
+impl fmt::Display for Named {
+    /// As it is written behind `--llm`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Named::OpenAi(url) => f.write_str(url),
+            Named::Anthropic(url) => write!(f, "anthropic:{url}"),
+            Named::Folder(folder) => write!(f, "file:{}", folder.display()),
+            Named::Transcript(file) => write!(f, "replay:{}", file.display()),
         }
     }
 }
 
 impl LlmArgs {
-    /// What `--llm` names, if anything.
-    pub fn named(&self) -> Option<Named<'_>> {
-        self.llm.as_deref().map(Named::of)
-    }
-
     /// What the model may cost.
     pub fn caps(&self) -> Caps {
         let minutes = |minutes: f64| Duration::try_from_secs_f64(minutes * 60.0).unwrap_or(Duration::MAX);
@@ -132,5 +157,43 @@ impl LlmArgs {
     /// How long a reply file is waited for.
     pub fn patience(&self) -> Duration {
         Duration::try_from_secs_f64(self.llm_patience).unwrap_or(Duration::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_names_no_model_is_refused_with_what_does_and_is_not_repeated() {
+        for text in [
+            "",
+            "foo",
+            "file",
+            "localhost:11434",
+            "ftp://model",
+            "anthropic:",
+            "anthropic:foo",
+            "htps://me:secret@host",
+        ] {
+            let message = text.parse::<Named>().unwrap_err();
+            assert!(
+                message.contains("http://") && message.contains("file:DIR") && !message.contains("secret"),
+                "{text}"
+            );
+        }
+        assert!("file:".parse::<Named>().unwrap_err().contains("no folder"));
+        assert!("replay:".parse::<Named>().unwrap_err().contains("no file"));
+    }
+
+    #[test]
+    fn what_names_a_model_is_written_as_it_was_read() {
+        for text in
+            ["http://localhost:11434/v1", "HTTPS://host/v1", "anthropic:https://host", "file:model", "replay:a:b"]
+        {
+            assert_eq!(text.parse::<Named>().unwrap().to_string(), text);
+        }
+        let anthropic = Named::Anthropic(Anthropic::DEFAULT_BASE_URL.to_owned());
+        assert_eq!("anthropic".parse(), Ok(anthropic));
     }
 }

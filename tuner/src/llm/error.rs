@@ -153,8 +153,8 @@ pub enum LlmError {
         /// How the last text begins.
         excerpt: String,
     },
-    /// The folder of prompts and replies cannot be used.
-    #[error("{action} {} failed ({source}); check that the folder exists and may be written", .path.display())]
+    /// The folder of prompts and replies, or a transcript, cannot be used.
+    #[error("{action} {} failed ({source}); check that the folder or the transcript is there, and may be read and written", .path.display())]
     File {
         /// What was tried.
         action: &'static str,

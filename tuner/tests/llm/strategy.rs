@@ -159,6 +159,20 @@ fn a_url_without_a_model_is_refused_with_the_option_that_is_missing() {
 }
 
 #[test]
+fn a_name_of_no_model_is_refused_before_its_model_is_asked_for_and_a_model_without_a_name_too() {
+    for (args, told) in [
+        (&["--llm", "foo"][..], "--llm names no language model"),
+        (&["--llm", "file:"], "--llm file: names no folder"),
+        (&["--llm", "http://localhost:1/v1", "--model", ""], "--model"),
+    ] {
+        let output = Tuner::new().run(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(told) && !said.contains("needs --model"), "{said}");
+    }
+}
+
+#[test]
 fn with_a_model_the_hybrid_is_the_default_and_both_minds_propose() {
     let tuner = Tuner::new();
     let folder = tuner.folder().join("model");
