@@ -22,8 +22,12 @@ pub fn matmul_body_of_batch(
     row: RowFunction,
 ) -> Result<()> {
     let kinds_of_all = kinds_of_all(arguments.len(), None, (factors, &tables.operands()), kinds);
-    let outputs = arguments.iter().filter(|argument| matches!(argument, Argument::Write(_)));
-    let products = outputs.map(|output| output.layout().shape()[1]).next().unwrap_or(0);
+    let mut outputs = arguments.iter().filter(|argument| matches!(argument, Argument::Write(_)));
+    // Of products without elements a broadcast may have more than anybody counts through.
+    if outputs.clone().all(|output| output.layout().is_empty()) {
+        return Ok(());
+    }
+    let products = outputs.next().map_or(0, |output| output.layout().shape()[1]);
     for product in 0..products {
         let of_product = |((argument, kind), is_batched): ((_, &Kind), &bool)| {
             if *is_batched { of_product(argument, *kind, product) } else { whole(argument) }
@@ -201,5 +205,23 @@ fn cut<'a>(argument: &'a mut Argument<'_>, cut: Cut, rows: Range<usize>) -> Resu
         Argument::Read(view) => view.of_rows(rows, kind).map(Argument::Read),
         Argument::Write(view) => view.of_rows(rows, kind).map(Argument::Write),
         Argument::Scalar(value) => Ok(Argument::Scalar(*value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Batch, BatchView, Device, Matrix};
+
+    #[test]
+    fn products_without_elements_are_not_counted_through() {
+        let (cpu, count) = (Device::cpu(), 1 << 40);
+        let (x, w) = (Matrix::<f32>::zeros(&cpu, 1, 1).unwrap(), Matrix::<f32>::zeros(&cpu, 0, 1).unwrap());
+        let mut out = Batch::<f32>::zeros(&cpu, [count, 1, 0]).unwrap();
+        let mut arguments: [Argument<'_>; 3] =
+            [BatchView::broadcast(&x, count).into(), BatchView::broadcast(&w, count).into(), (&mut out).into()];
+        let never: RowFunction = |_, _, _| panic!("there is no row");
+        let batched = (&[true; 3][..], Tables::default());
+        matmul_body_of_batch(&mut arguments, batched, &[0, 1], Layout::Nt, &[Kind::Matrix], never).unwrap();
     }
 }
