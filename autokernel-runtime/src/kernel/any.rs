@@ -115,7 +115,7 @@ impl AnyKernel {
     /// Where a launch of those extents would run, with which schedule, and why.
     ///
     /// # Errors
-    /// Of [`Error`]: `Dimensions`, `TooLarge` and `KnownDimension` for extents that the kernel does not take,
+    /// Of [`Error`]: `Dimensions`, `TooLarge`, `KnownDimension` and `Operands` for extents that the kernel does not take,
     /// `NotCompiled` and `WrongArch` if there is no image for the GPU, `Descriptor`.
     pub fn plan(&self, device: &Device, extents: &Extents) -> Result<Plan<'_>> {
         let descriptor = self.descriptor()?;

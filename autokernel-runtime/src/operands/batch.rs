@@ -230,7 +230,7 @@ impl<'a, T: Number> BatchView<'a, T> {
     /// Some of the columns of each, with no copy.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`](crate::Error::OutOfRange).
+    /// As [`MatrixView::columns`].
     pub fn columns(&self, range: impl RangeBounds<usize>) -> Result<Self> {
         self.0.columns(range).map(Self)
     }

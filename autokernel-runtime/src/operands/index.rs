@@ -89,7 +89,8 @@ impl Index {
         Self(Matrix::one_row(slice))
     }
 
-    /// Hands the buffer back to cudarc; `None` if it is on the CPU.
+    /// Hands the buffer back to cudarc; `None` if it is on the CPU. An empty one has a slice of one element, which
+    /// [`from_cudarc`](Self::from_cudarc) would count: CUDA allocates nothing of no size.
     pub fn into_cudarc(self) -> Option<CudaSlice<i32>> {
         self.0.into_cudarc()
     }

@@ -101,7 +101,8 @@ impl<T: Number> Matrix<T> {
         Self { buffer: Buffer::Cuda(slice), layout }
     }
 
-    /// Hands the buffer back to cudarc, gaps included; `None` if the matrix is on the CPU.
+    /// Hands the buffer back to cudarc, gaps included; `None` if the matrix is on the CPU. An empty matrix has a slice of one element,
+    /// as CUDA allocates nothing of no size.
     pub fn into_cudarc(self) -> Option<CudaSlice<T>> {
         match self.buffer {
             Buffer::Host(_) => None,

@@ -48,7 +48,8 @@ macro_rules! vector {
                 Self(Matrix::one_row(slice))
             }
 
-            /// Hands the buffer back to cudarc; `None` if it is on the CPU.
+            /// Hands the buffer back to cudarc; `None` if it is on the CPU. An empty one has a slice of one element, which
+            /// [`from_cudarc`](Self::from_cudarc) would count: CUDA allocates nothing of no size.
             pub fn into_cudarc(self) -> Option<CudaSlice<T>> {
                 self.0.into_cudarc()
             }

@@ -26,7 +26,8 @@ impl<'k> Planner<'k> {
     /// The plan for some extents; [`plan_for`](crate::plan_for) says how one is chosen.
     ///
     /// # Errors
-    /// Of [`Error`](crate::Error): `Dimensions`, `TooLarge` and `KnownDimension` for extents that the kernel does not take.
+    /// Of [`Error`](crate::Error): `Dimensions`, `TooLarge`, `KnownDimension` and `Operands` for extents that the kernel does not
+    /// take.
     pub fn plan(&self, extents: &Extents) -> Result<Plan<'k>> {
         let extents = check::check_extents(&self.kernel.name, &self.kernel.signature, extents)?;
         plan(self.kernel, &self.candidates, &self.target, &extents)
@@ -43,7 +44,7 @@ impl<'k> Planner<'k> {
 ///
 /// # Errors
 /// Of [`Error`](crate::Error): `NotCompiled` without images, `WrongArch` if none runs on that GPU; `Dimensions`,
-/// `TooLarge` and `KnownDimension` for extents that the kernel does not take.
+/// `TooLarge`, `KnownDimension` and `Operands` for extents that the kernel does not take.
 pub fn plan_for<'k>(kernel: &'k KernelDescriptor, target: Target, extents: &Extents) -> Result<Plan<'k>> {
     Planner::new(kernel, target)?.plan(extents)
 }
