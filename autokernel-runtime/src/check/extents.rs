@@ -87,7 +87,12 @@ impl<'s, 'a> Sizes<'s, 'a> {
 
     /// How many parts so many bounds have between them.
     fn parts(&self, operand: &Operand, bounds: usize) -> Result<usize> {
-        let missing = || format!("`{}` is empty; bounds are one more than the parts between them", operand.name);
+        let missing = || {
+            format!(
+                "`{}` is empty; bounds are one more than the parts between them, so pass one at least",
+                operand.name
+            )
+        };
         bounds.checked_sub(1).ok_or_else(|| self.refused(missing()))
     }
 

@@ -188,7 +188,7 @@ mod tests {
     use autokernel_core::{Coarse, Dimension};
 
     use super::*;
-    use crate::{Dtype, Element, Heads, Matrix, Scalar, dim};
+    use crate::{Dtype, Element, Heads, Index, Matrix, Scalar, dim};
 
     /// `out[m, n] = x[m, k] · w[n, k]ᵀ`.
     fn linear() -> Signature {
@@ -295,6 +295,25 @@ mod tests {
         assert!(error.to_string().contains("`w` is a number in memory; pass a `Scalar`"), "{error}");
         let error = check("scale", &signature, &[(&x).into(), (&x).into(), (&mut out).into()]).unwrap_err();
         assert!(error.to_string().contains("pass a `Scalar`, not 2x3 elements"), "{error}");
+    }
+
+    #[test]
+    fn bounds_are_one_at_least() {
+        let mut signature = linear();
+        let bounds =
+            Operand { dtype: Dtype::I32, axes: vec![1], passed: Passed::Bounds, ..signature.operands[0].clone() };
+        signature.operands[1] = Operand { name: "offsets".to_owned(), ..bounds };
+        let (x, mut out) = (zeros::<f32>((2, 3)), zeros::<f32>((2, 0)));
+        let mut checked = |len| {
+            let offsets = Index::zeros(&Device::cpu(), len).unwrap();
+            check("groups", &signature, &[(&x).into(), offsets.view().into(), (&mut out).into()])
+        };
+        assert_eq!(checked(1).unwrap().sizes().collect::<Vec<_>>(), [2, 0, 3]);
+        let text = checked(0).unwrap_err().to_string();
+        assert!(
+            text.ends_with("`offsets` is empty; bounds are one more than the parts between them, so pass one at least"),
+            "{text}"
+        );
     }
 
     #[test]
