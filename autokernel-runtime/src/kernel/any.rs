@@ -112,7 +112,8 @@ impl AnyKernel {
         unsafe { loaded.load_all(descriptor, stream) }
     }
 
-    /// Where a launch of those extents would run, with which schedule, and why.
+    /// Where a launch of those extents would run, with which schedule, and why. Each operation's module makes extents of sizes, as
+    /// [`matmul::extents`](crate::matmul::extents) and [`rows::extents`](crate::rows::extents) do.
     ///
     /// # Errors
     /// Of [`Error`]: `Dimensions`, `TooLarge`, `KnownDimension` and `Operands` for extents that the kernel does not take,

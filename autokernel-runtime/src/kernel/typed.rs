@@ -158,7 +158,8 @@ impl<I: Element, O: Element> Kernel<I, O> {
         self.erased.prepare_all(device)
     }
 
-    /// Where a launch of those extents would run, with which schedule, and why.
+    /// Where a launch of those extents would run, with which schedule, and why. Each operation's module makes extents of sizes, as
+    /// [`matmul::extents`](crate::matmul::extents) and [`rows::extents`](crate::rows::extents) do.
     ///
     /// # Errors
     /// As [`AnyKernel::plan`].
