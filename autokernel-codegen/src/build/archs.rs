@@ -1,6 +1,7 @@
 //! Which GPUs a crate's kernels are compiled for.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::process::Command;
 
 use super::error::BuildError;
@@ -14,12 +15,12 @@ const NATIVE: &str = "native";
 /// What `AUTOKERNEL_ARCHS` asks for; none where it is not set.
 pub(super) fn from_environment() -> Result<Option<Vec<Arch>>, BuildError> {
     println!("cargo::rerun-if-env-changed={ARCHS_ENV}");
-    asked(&std::env::var_os(ARCHS_ENV).unwrap_or_default().to_string_lossy())
+    asked(&std::env::var_os(ARCHS_ENV).unwrap_or_default())
 }
 
 /// Blank is not set: that is how a shell or a CI file takes a variable back.
-fn asked(text: &str) -> Result<Option<Vec<Arch>>, BuildError> {
-    match text.trim() {
+fn asked(variable: &OsStr) -> Result<Option<Vec<Arch>>, BuildError> {
+    match variable.to_string_lossy().trim() {
         "" => Ok(None),
         NATIVE => native().map(Some),
         text => listed(text).map(Some),
@@ -65,8 +66,19 @@ mod tests {
 
     #[test]
     fn a_blank_variable_is_one_that_is_not_set() {
-        assert!(asked("").unwrap().is_none() && asked("  ").unwrap().is_none());
-        assert_eq!(asked(" sm_90a ").unwrap().unwrap(), [Arch::SM_90A]);
+        let asked = |text: &str| asked(text.as_ref()).unwrap();
+        assert!(asked("").is_none() && asked("  ").is_none());
+        assert_eq!(asked(" sm_90a ").unwrap(), [Arch::SM_90A]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_variable_that_is_no_text_names_no_arch() {
+        let message = asked(std::os::unix::ffi::OsStrExt::from_bytes(b"sm_80\xff")).unwrap_err().to_string();
+        assert!(
+            message.starts_with("AUTOKERNEL_ARCHS: `sm_80") && message.contains("is not an architecture"),
+            "{message}"
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! How many images a kernel carries for sizes that nobody tuned.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 
 use super::error::BuildError;
@@ -30,12 +31,12 @@ impl Asked {
 /// What `AUTOKERNEL_IMAGES` asks for; nothing where it is not set.
 pub(super) fn from_environment() -> Result<Asked, BuildError> {
     println!("cargo::rerun-if-env-changed={IMAGES_ENV}");
-    asked(&std::env::var_os(IMAGES_ENV).unwrap_or_default().to_string_lossy())
+    asked(&std::env::var_os(IMAGES_ENV).unwrap_or_default())
 }
 
 /// Blank is not set: that is how a shell or a CI file takes a variable back.
-fn asked(text: &str) -> Result<Asked, BuildError> {
-    let mut asked = Asked::default();
+fn asked(variable: &OsStr) -> Result<Asked, BuildError> {
+    let (text, mut asked) = (variable.to_string_lossy(), Asked::default());
     if text.trim().is_empty() {
         return Ok(asked);
     }
@@ -103,6 +104,7 @@ mod tests {
 
     #[test]
     fn a_blank_variable_is_one_that_is_not_set_and_a_kernel_has_one_image_at_least() {
+        let asked = |text: &str| asked(text.as_ref());
         assert_eq!(asked(" ").unwrap(), Asked::default());
         assert_eq!(asked(" 3 ").unwrap().most(Arch::SM_80), NonZeroUsize::new(3));
         for broken in ["0", "-1", "few", "2,", "few=1", "sm_80=0", "sm_80"] {
@@ -111,9 +113,16 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_variable_that_is_no_text_says_no_number() {
+        let message = asked(std::os::unix::ffi::OsStrExt::from_bytes(b"2\xff")).unwrap_err().to_string();
+        assert!(message.starts_with("AUTOKERNEL_IMAGES is `2"), "{message}");
+    }
+
     #[test]
     fn archs_that_are_named_have_as_many_images_as_is_asked_for_them() {
-        let most = |text: &str| [Arch::SM_80, Arch::SM_90A].map(|arch| asked(text).unwrap().most(arch));
+        let most = |text: &str| [Arch::SM_80, Arch::SM_90A].map(|arch| asked(text.as_ref()).unwrap().most(arch));
         let [one, two] = [1, 2].map(NonZeroUsize::new);
         assert_eq!(most("2, sm_80 = 1"), [one, two]);
         assert_eq!(most("sm_80=1,2"), [one, two]);
