@@ -1,7 +1,10 @@
 use autokernel_core::Arch;
 use quote::quote;
+use syn::parse_quote;
 
 use super::*;
+use crate::matmul::heights;
+use crate::matmul::schedule::{Mode, Sm90Schedule};
 
 fn read(source: &str) -> Result<Problem> {
     problem(&syn::parse_str(source).unwrap())
@@ -394,4 +397,17 @@ fn what_the_matrix_units_multiply_is_the_factors_wherever_they_stand_among_the_o
     assert_eq!(multiplied(grouped, "dot(x, w.t())"), (Dtype::I32, Dtype::F16));
     let of_few_bits = "w: &Matrix<i4x2>, x: &Matrix<bf16>, out: &mut Matrix<bf16>";
     assert_eq!(multiplied(of_few_bits, "dot(x, w.t())"), (Dtype::I4x2, Dtype::Bf16));
+}
+
+#[test]
+fn a_body_has_no_height_that_it_stores_in_many_boxes_but_the_tallest() {
+    let function = parse_quote! {
+        fn product(x: &Matrix<bf16>, w: &Matrix<bf16>, out: &mut Matrix<bf16>) {
+            out = dot(x, w.t());
+        }
+    };
+    let mode = Mode::PingPong;
+    let tallest = Sm90Schedule { consumers: 2, swap_ab: true, rows_up_to: 176, mode, ..Sm90Schedule::PLAIN };
+    let rows: Vec<u32> = heights(&problem(&function).unwrap().class(), &tallest).map(|of| of.tile_m).collect();
+    assert_eq!(rows, [48, 56, 64, 72, 80, 96, 112, 120, 128, 144, 160, 176], "88 and 104 rows are boxes of 8");
 }

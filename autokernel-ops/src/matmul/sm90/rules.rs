@@ -272,8 +272,8 @@ pub const RULES: &[Rule<S, Class>] = &[
     Rule {
         name: "tile_is_one_of_its_heights",
         words: "rows_up_to above 0 has tile_m in 8, 16, … 64, 80, 96, …, in mode ping_pong 8, 16, … 128, 144, 160, …, of a quarter of it up \
-                to it, with splits above 128 of half, with a body 8 accumulators fewer than it could have alone, and as many stages up to 12 as fit beside a store box \
-                of f32",
+                to it, with splits above 128 of half, with a body 8 accumulators fewer than it could have alone and at most four store boxes \
+                but for the tallest, and as many stages up to 12 as fit beside a store box of f32",
         holds: |s, class, _| {
             !s.has_heights() || asked_for(class, s).any(|of| (of.tile_m, of.stages) == (s.tile_m, s.stages))
         },
