@@ -70,7 +70,7 @@ impl Build {
     }
 
     /// Of the images among which a launch chooses at sizes that nobody tuned, each kernel carries at most so many for each GPU: the one
-    /// that is safe everywhere and the most useful others. Builds take less time, and launches as much more as the missing ones would
+    /// that is safe everywhere and the most useful others, of those that share no image with others first. Builds take less time, and launches as much more as the missing ones would
     /// have saved. Entries that were tuned for the kernel's own class are carried all the same. `AUTOKERNEL_IMAGES` has the last word.
     pub fn most_images(mut self, most: NonZeroUsize) -> Self {
         self.most_images = Some(most);

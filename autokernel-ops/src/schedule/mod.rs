@@ -79,6 +79,12 @@ impl Schedule {
         self.with_first(|knob| knob.at == At::Launch)
     }
 
+    /// Whether its image holds kernels for other schedules too, as that of several heights of tiles does: nvcc takes as long for it as for all
+    /// of them.
+    pub fn shares_its_image(&self) -> bool {
+        self.value("rows_up_to").is_some_and(|rows| rows > 0)
+    }
+
     /// The schedule that stands for those which differ from it in what makes a variant at launch alone: of a product, in the order
     /// of tiles. Another split of K is another form of one image.
     pub fn form(self) -> Self {
