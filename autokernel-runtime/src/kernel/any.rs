@@ -68,20 +68,35 @@ impl AnyKernel {
     pub fn launch(&self, device: &Device, arguments: &mut [Argument<'_>]) -> Result<()> {
         let descriptor = self.descriptor()?;
         let extents = check::launch(&descriptor.name, &descriptor.signature, arguments, device)?;
-        if check::has_no_parts(&descriptor.signature, &extents) {
+        // SAFETY: it was checked above.
+        unsafe { self.launch_checked(descriptor, device, &extents, arguments) }
+    }
+
+    /// A launch whose operands were checked.
+    ///
+    /// # Safety
+    /// `descriptor` is this kernel's, and `extents` and `device` were checked against the arguments, as [`Self::launch`] does.
+    pub(super) unsafe fn launch_checked(
+        &self,
+        descriptor: &KernelDescriptor,
+        device: &Device,
+        extents: &Extents,
+        arguments: &mut [Argument<'_>],
+    ) -> Result<()> {
+        if check::has_no_parts(&descriptor.signature, extents) {
             return Ok(());
         }
         let served = match device.backend() {
             Backend::Cpu => (self.embedded.cpu)(arguments).map(|()| Served::Cpu)?,
-            // SAFETY: it was checked above.
-            Backend::Cuda(stream) => unsafe { self.launch_on_gpu(descriptor, stream, &extents, arguments) }?,
+            // SAFETY: by the caller's promise.
+            Backend::Cuda(stream) => unsafe { self.launch_on_gpu(descriptor, stream, extents, arguments) }?,
             #[cfg(feature = "emulator")]
             Backend::Emulated(emulator) => {
                 let capability = emulator.emulation().arch.capability;
-                Served::Gpu { capability, variant: emulator.launch(descriptor, &extents, arguments)? }
+                Served::Gpu { capability, variant: emulator.launch(descriptor, extents, arguments)? }
             }
         };
-        launch_log::count(&self.id, descriptor, &extents, served);
+        launch_log::count(&self.id, descriptor, extents, served);
         Ok(())
     }
 

@@ -42,7 +42,8 @@ impl AnyKernel {
                 loaded.candidates.take_measured(&extents, choice);
             }
         }
-        self.launch(device, arguments)?;
+        // SAFETY: as above.
+        unsafe { self.launch_checked(descriptor, device, &extents, arguments) }?;
         self.plan(device, &extents)
     }
 }
@@ -65,7 +66,7 @@ unsafe fn fastest(
     }
     let mut contenders = loaded.candidates.contenders(extents);
     contenders.truncate(MOST);
-    let (Some(&chosen), others) = (contenders.first(), &contenders[1..]) else {
+    let Some((&chosen, others)) = contenders.split_first() else {
         return Err(select::wrong_arch(descriptor, &loaded.target));
     };
     if others.is_empty() {
